@@ -191,6 +191,8 @@ class Base:
         if jnp.shape(actions) != shape or not jnp.issubdtype(jnp.result_type(actions), jnp.integer):
             form = f"{jnp.result_type(actions)} {list(jnp.shape(actions))}"
             raise ValueError(f"actions are {form}: must be integers {list(shape)}")
+        if actions.dtype.itemsize < 4:  # which could not tell the number of actions
+            actions = actions.astype(np.int32)
         in_range = (actions >= 0) & (actions < self.game.num_actions)  # looked at before 64 bits become 32
         return jnp.where(in_range, jnp.asarray(actions).astype(jnp.int32), self.game.pass_action)
 

@@ -64,11 +64,11 @@ def verdict(status: str, index: str, count: str, address: str, patience: str, si
         return f"process_id={found[1]}: was given to two processes, or started again alone: give each its own, and {again}"
     if found := re.search(r"unhealthy \(stopped sending heartbeats\):([\s\d,]+)", status):
         lost = found[1].replace(",", " ").split()
-        told = f"process {', '.join(lost)} of {count} has died or hangs, or was interrupted"
-        return missed if index in lost else f"{told} (no sign of life for {silence} s): {me} ends too; {again}"
+        others = f"process {', '.join(lost)} of {count} has died or hangs, or was interrupted"
+        return missed if index in lost else f"{others} (no sign of life for {silence} s): {me} ends too; {again}"
     if "already-in-error" in status:
         return missed
-    if "UNIMPLEMENTED" in status or "HTTP status" in status:
+    if "header with status" in status.lower():  # of HTTP
         return f"coordinator={address!r}: another program answers there, maybe a proxy: give host and port of process 0"
     if "Failed to send RPC" in status or "Socket closed" in status:
         return f"process 0 of {count}, the coordinator {address}, has died or cannot be reached: {me} ends too; {again}"

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from search.planner import Planner
+from search.planner import Plan, Planner
 
 
 class Appraisal(NamedTuple):
@@ -41,32 +41,33 @@ def appraise(planner: Planner, params: Any, key: Array, state: Any, seat: int, *
 
     Returns:
       All actions that have been tried; their values are the searches' own, so those of few visits are drawn to the middle. The
-      first question to a planner compiles it, and later ones about the same seat by as many searches do not.
+      first question to a planner compiles it, and later ones by as many searches do not.
 
     Raises:
       ValueError: the planner does not see the state, or plans for all seats and there is none of this number.
     """
     if not planner.sees_state:
         raise ValueError(f"planner={planner.name!r}: sees only what a seat knows; values of a state need one that sees it")
-    find = _finder(planner.init, planner.plan, planner.own_first, seat, searches)
-    arms, legal, values, visits = jax.device_get(find(params, key, state))
-    return appraisal_of(arms, legal, values, visits, planner.value_range)
+    find = _finder(planner.init, planner.plan, searches)
+    found = jax.device_get(find(params, key, state, np.int32(seat)))
+    players = found.arms.shape[1]
+    if not planner.own_first and not 0 <= seat < players:
+        raise ValueError(f"seat={seat}: must be in 0..{players - 1}")
+    row = 0 if planner.own_first else int(seat)
+    columns = (found.arms[:, row], found.legal[:, row], found.qvalues[:, row], found.visit_counts[:, row])
+    return appraisal_of(*columns, planner.value_range)
 
 
-@functools.lru_cache(maxsize=8)
-def _finder(init: Callable, plan: Callable, own_first: bool, seat: int, searches: int) -> Callable:
-    """Jits the searches of one seat: columns of its plans [searches, K], as `appraisal_of` takes them."""
+@functools.lru_cache(maxsize=1)
+def _finder(init: Callable, plan: Callable, searches: int) -> Callable:
+    """Jits searches in one state, for a seat."""
 
     @jax.jit
-    def find(params: Any, key: Array, state: Any) -> tuple[Array, Array, Array, Array]:
+    def find(params: Any, key: Array, state: Any, seat: Array) -> Plan:
         states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (searches, *jnp.shape(leaf))), state)
-        seats, active = jnp.full(searches, seat, jnp.int32), jnp.ones(searches, bool)
+        seats, active = jnp.broadcast_to(seat, (searches,)), jnp.ones(searches, bool)
         found, _ = plan(params, jax.random.split(key, searches), init(searches), states, seats, active)
-        players = found.arms.shape[1]
-        if not own_first and not 0 <= seat < players:  # else it would be clamped
-            raise ValueError(f"seat={seat}: must be in 0..{players - 1}")
-        row = 0 if own_first else seat
-        return found.arms[:, row], found.legal[:, row], found.qvalues[:, row], found.visit_counts[:, row]
+        return found
 
     return find
 

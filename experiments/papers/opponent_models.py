@@ -40,15 +40,16 @@ class Contest:
         return f"models-{spelt}-{self.opponent}-games{self.games}-seed{SEED}"
 
 
-STRONGEST = "sp_mcts:weights=none,root=true,num_simulations=256,values=prospects"
+_ORACLE = "weights=none,root=true,num_simulations=256,values=prospects"
+STRONGEST = f"sp_mcts:{_ORACLE}"
 ORACLES = (
     (STRONGEST, "simple"),
     (STRONGEST, "simple_unbiased"),
     (f"{STRONGEST},model=simple_unbiased", "simple_unbiased"),
     (f"{STRONGEST},replies=4", "simple"),
     (f"{STRONGEST},model=simple_unbiased,replies=4", "simple_unbiased"),
-    (f"{STRONGEST},replies=4".replace("sp_", "tp_"), "simple"),
-    (f"{STRONGEST},model=simple_unbiased,replies=4".replace("sp_", "tp_"), "simple_unbiased"),
+    (f"tp_mcts:{_ORACLE},replies=4", "simple"),
+    (f"tp_mcts:{_ORACLE},model=simple_unbiased,replies=4", "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects", "simple"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects,model=simple_unbiased", "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects,rival=closest", "simple"),

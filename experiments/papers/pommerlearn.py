@@ -363,12 +363,12 @@ def figures(plan: PommerlearnPlan) -> dict[str, str]:
 def _panels(runs: Mapping[str, list[dict]]) -> dict[str, dict[str, list[tuple[int, float]]]]:
     """Shares in per cent over the rounds of each run, by what is shown and run."""
 
-    def lines(share: Callable[[dict], float]) -> dict[str, list[tuple[int, float]]]:
-        return {title: [(number, 100 * share(one)) for number, one in enumerate(rounds)] for title, rounds in runs.items()}
+    def lines(share: Callable[[dict], float], first: int = 0) -> dict[str, list[tuple[int, float]]]:
+        return {title: [(number, 100 * share(one)) for number, one in enumerate(rounds, first)] for title, rounds in runs.items()}
 
     return {
         "games won by the search, %": lines(lambda one: one["wins"] / max(one["games"], 1)),
-        "games won by the next network alone, %": lines(lambda one: one["wins_alone"]),
+        "games won by the network alone, %": lines(lambda one: one["wins_alone"], first=1),  # the one that comes out of the round
         "stop, % of moves": lines(lambda one: one["action_shares"][0]),
     }
 

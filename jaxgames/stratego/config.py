@@ -120,7 +120,7 @@ class StrategoConfig:
         """Raises where lakes keep the sides apart, or so many are to be drawn that they hardly ever leave a game."""
         dry = tuple(cell for cell in range(self.num_cells) if cell not in self.lakes)
         if not land.is_joined(self.columns, frozenset(dry), self.home_cells):
-            raise ValueError(f"lakes={self.lakes}: must leave a way from one side's home to the other's")
+            raise ValueError(f"lakes={self.lakes}: must leave a way from some home cell of Red's to one of Blue's")
         still = sum(count for kind, count in enumerate(self.pieces, 1) if kind in IMMOBILE)
         pieces = (self.num_pieces - still, still)
         if self.blocked_fields and not land.can_be_blocked(self.columns, dry, self.home_cells, *pieces, self.blocked_fields):

@@ -41,13 +41,13 @@ def is_joined(columns: int, land: Collection[int], homes: Homes) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def can_be_blocked(columns: int, land: tuple[int, ...], homes: Homes, mobile: int, still: int, count: int) -> bool:
-    """Says whether so many lakes can be drawn so that the game is fair (see `is_fair`), in one of 250 draws or more.
+    """Says whether at least one of 250 draws of so many lakes leaves a fair game (see `is_fair`), with pieces set up evenly.
 
     Args:
       columns: of the board.
       land: all cells without lakes of their own.
       homes: the home cells of both sides.
-      mobile: pieces of a side that move; all stand anywhere at home.
+      mobile: pieces of a side that move; pieces may stand on any home cell.
       still: pieces of a side that do not.
       count: lakes to draw.
     """

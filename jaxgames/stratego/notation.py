@@ -277,8 +277,8 @@ def _read_more(config: StrategoConfig, arrays: dict[str, Any], fields: list[str]
     signs = [field[0] for field in fields]
     for field in fields:
         sign, rest = field[0], field[1:]
-        if signs.count(sign) > 1:
-            raise ValueError(f"fen: field {sign} stands there {signs.count(sign)} times, must be once")
+        if sign in "mftlu" and signs.count(sign) > 1:
+            raise ValueError(f"fen: field {sign} is given {signs.count(sign)} times, must be once")
         if sign in "mf":
             mask = _from_hex(config, rest, field)
             if sign == "m":

@@ -16,8 +16,8 @@ from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, KIND_BITS, KIND_NAMES, NOTHING, NUM_KINDS, RED
 from jaxgames.stratego.state import LastMove, State, packed_counts
 
-_BLOCKED_KEY = 2  # of a game's key: after those of the two set-ups
-_MOST_DRAWS = 8192  # of lakes; where settings are checked, one of 250 or more is fair
+_BLOCKED_KEY, _AGAIN_KEY = 2, 3  # of a game's key: after those of the two set-ups; the next ones are of other set-ups
+_DRAWS_OF_LAKES, _DRAWS_OF_SET_UPS = 64, 128  # at most; settings are checked to have a fair one among 250 draws of both
 
 
 def init(config: StrategoConfig, key: Array) -> State:
@@ -29,11 +29,9 @@ def init(config: StrategoConfig, key: Array) -> State:
         from jaxgames.stratego import notation  # needs this module
 
         return jax.tree.map(jnp.asarray, notation.read(dataclasses.replace(config, start=""), config.start))
-    kinds, owners = boards(config, key)
-    state = start_state(config, kinds, owners)
     if config.blocked_fields:
-        state = _with_lakes(config, jax.random.fold_in(key, _BLOCKED_KEY), state)
-    return rules.settled(config, state)
+        return rules.settled(config, _fair_start(config, key))
+    return rules.settled(config, start_state(config, *boards(config, key)))
 
 
 def boards(config: StrategoConfig, key: Array) -> tuple[Array, Array]:
@@ -88,8 +86,31 @@ def no_move() -> LastMove:
     return LastMove(jnp.int8(-1), jnp.int8(-1), jnp.int8(0))
 
 
-def _with_lakes(config: StrategoConfig, key: Array, state: State) -> State:
-    """Adds lakes on empty cells so that all pieces can be reached and both sides can move."""
+def _fair_start(config: StrategoConfig, key: Array) -> State:
+    """Draws set-ups and lakes so that all pieces can be reached and both sides can move: other set-ups where no lakes do.
+
+    If there is no such start among all that are drawn, the last one.
+    """
+
+    def draw(carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+        number = carry[2]
+        other = jax.random.key_data(jax.random.fold_in(key, _AGAIN_KEY + number))
+        words = jnp.where(number == 0, jax.random.key_data(key), other)
+        here = jax.random.wrap_key_data(words, impl=jax.random.key_impl(key))
+        state, fair = _with_lakes(config, jax.random.fold_in(here, _BLOCKED_KEY), start_state(config, *boards(config, here)))
+        return state, fair, number + 1
+
+    def again(carry: tuple[State, Array, Array]) -> Array:
+        return ~carry[1] & (carry[2] < _DRAWS_OF_SET_UPS)
+
+    kinds, owners = jnp.zeros(config.num_cells, jnp.uint8), jnp.full(config.num_cells, -1, jnp.int8)
+    nothing = start_state(config, kinds, owners)
+    state, _, _ = jax.lax.while_loop(again, draw, (nothing, jnp.bool_(False), jnp.int32(0)))
+    return state
+
+
+def _with_lakes(config: StrategoConfig, key: Array, state: State) -> tuple[State, Array]:
+    """Adds lakes on empty cells, and says whether all pieces can be reached and both sides can move: bool []."""
     grid = config.grid
     taken = state.pieces[RED] | state.pieces[BLUE]
     empty = grid.to_bool(grid.full - taken - state.lakes).reshape(-1)
@@ -103,10 +124,10 @@ def _with_lakes(config: StrategoConfig, key: Array, state: State) -> State:
         return lakes, _is_fair(config, dataclasses.replace(state, lakes=lakes)), tries + 1
 
     def again(carry: tuple[Bits, Array, Array]) -> Array:
-        return ~carry[1] & (carry[2] < _MOST_DRAWS)
+        return ~carry[1] & (carry[2] < _DRAWS_OF_LAKES)
 
-    lakes, _, _ = jax.lax.while_loop(again, draw, (state.lakes, jnp.bool_(False), jnp.int32(0)))
-    return dataclasses.replace(state, lakes=lakes)
+    lakes, fair, _ = jax.lax.while_loop(again, draw, (state.lakes, jnp.bool_(False), jnp.int32(0)))
+    return dataclasses.replace(state, lakes=lakes), fair
 
 
 def _is_fair(config: StrategoConfig, state: State) -> Array:

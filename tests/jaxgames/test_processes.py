@@ -98,7 +98,7 @@ FATAL = (
             "error: process 1 of 3 gave no sign of life for 10 s, and the others have ended",
         ),
         (
-            "UNIMPLEMENTED: Received HTTP/2 header with status: 404",
+            "UNAVAILABLE: Received http2 header with status: 502",
             "error: coordinator='node1:12': another program answers there",
         ),
         ("UNAVAILABLE: Failed to send RPC to coordination service.", "error: process 0 of 3, the coordinator node1:12, has died"),

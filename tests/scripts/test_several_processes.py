@@ -41,6 +41,13 @@ LEARNERS = {
         *("--learn.buffer-size", "64", "--learn.updates", "1", "--learn.steps", "4", "--rate-every", "64"),
     ),
 }
+LONGER = {
+    "train_q": ("--samples", "128"),
+    "train_alphaze": ("--epochs", "2"),
+    "train_expert": ("--rounds", "2"),
+    "train_follower": ("--learn.episodes", "8"),
+    "train_guess": ("--samples", "128"),
+}
 FINAL = ("train_q", "train_alphaze", "train_follower")  # play games at the end
 
 
@@ -78,9 +85,12 @@ def test_games_are_the_same(script, tmp_path):
 
 
 @pytest.mark.parametrize("script", LEARNERS)
-def test_learners_run_to_their_ends_and_go_on_alone(script, tmp_path):
+def test_learners_run_to_their_ends_and_are_made_longer_alone(script, tmp_path):
     flags = (*LEARNERS[script], *(("--final-games", "2") if script in FINAL else ()))
     both = run(script, flags, tmp_path / "run")
     assert all(number == number for number in both.values() if isinstance(number, float)), "no NaN"
-    (again,) = ends_of([start_python([f"scripts/{script}.py", "--output", str(tmp_path / "run"), "--resume"])], seconds=400)
-    assert again[0] == 0, again[2]
+    command = [f"scripts/{script}.py", "--output", str(tmp_path / "run"), "--resume", *LONGER[script]]
+    ((code, _, error),) = ends_of([start_python(command)], seconds=400)
+    assert code == 0, error
+    longer = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert longer["updates"] > both["updates"]

@@ -8,7 +8,7 @@
 
 Samples lie in the order of agents' episodes. The attributes say of each of these whose and of which episode it is and how long
 (AgentIds, AgentEpisode, AgentSteps), and of each episode how it began, what was done and how it ended (Episode...); arrays may
-be longer than the samples, whose number is the attribute Steps. Files of act, q and val that would hold zeros alone may be
+be longer than the samples, whose number is the attribute Steps. Files of act and val that would hold zeros alone may be
 missing: the library that PommerLearn writes with leaves them out. (Source: PommerLearn, Weil et al.)
 """
 
@@ -29,10 +29,10 @@ from training.storage.zarr_folders import Folder, Form
 
 FORMS = {
     "obs": Form("float32", PLANES),
-    "act": Form("int8", may_be_sparse=True),  # all zeros in demonstrations of who stands still, q and val in all of them
+    "act": Form("int8", may_be_sparse=True),  # zeros where somebody stands still
     "pol": Form("float32", (MOVES,)),
-    "q": Form("float32", (MOVES,), may_be_sparse=True),
-    "val": Form("float32", may_be_sparse=True),
+    "q": Form("float32", (MOVES,)),
+    "val": Form("float32", may_be_sparse=True),  # zeros in demonstrations
 }
 SUFFIX = ".zr"
 _OF_AGENTS = ("AgentIds", "AgentSteps", "AgentEpisode")

@@ -237,7 +237,7 @@ def first_params(who: PolicyValue, path: str) -> Any:
 def fits(path: Path, game: Any) -> bool:
     """Says whether a weights file of this kind of game is of a network for this one: of the same planes, outputs and teams.
 
-    As many arms, because the same planes may show games with other pieces, such as Barrage and Stratego.
+    As many outputs, because the same planes may show games with other pieces, such as Barrage and Stratego.
 
     Raises:
       ValueError, OSError: as for `read`, but for other planes.

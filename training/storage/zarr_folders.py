@@ -15,6 +15,7 @@ import numpy as np
 from training.storage.files import sync
 
 CHUNK = 1000  # rows of each file
+_COMPLETE = "AllFilesWritten"  # an attribute: a file that is missing was lost
 
 
 class Form(NamedTuple):
@@ -23,8 +24,8 @@ class Form(NamedTuple):
     Attributes:
       dtype: of its entries.
       shape: but for the number of rows.
-      may_be_sparse: files that would hold nothing but the fill value may be left out, as z5 and zarr's own default do; else a
-        file that is missing is one that was lost.
+      may_be_sparse: files that would hold nothing but the fill value may have been left out, as z5 and zarr's own default do; not
+        where `write` has written the folder. Else a file that is missing is one that was lost.
     """
 
     dtype: str
@@ -89,7 +90,7 @@ def write(
             stop = min(start + CHUNK, rows)
             for name, values in read(start, stop).items():
                 arrays[name][start:stop] = values
-        group.attrs.update(dict(attributes))
+        group.attrs.update({**attributes, _COMPLETE: True})
         for path in (*temporary.rglob("*"), temporary):
             sync(path)
         temporary.rename(folder)
@@ -148,7 +149,7 @@ class Folder:
     def check_chunks(self, rows: int) -> None:
         """Raises a ValueError where a file of the first rows is missing that must be there."""
         for name, array in self._arrays.items():
-            if self._forms[name].may_be_sparse:
+            if self._forms[name].may_be_sparse and not self.attributes.get(_COMPLETE):
                 continue
             first = range(-(-rows // array.chunks[0]))
             others = (range(math.ceil(size / chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True))

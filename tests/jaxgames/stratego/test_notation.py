@@ -91,7 +91,7 @@ def rules_step(state, text):
         (FEN + " m12", "25 hexadecimal digits"),
         (FEN + " t1.2/3", "start.end.level of both"),
         (FEN + " l1.100", "must be start.end"),
-        (FEN + " l1.2 l1.2", "field l stands there 2 times, must be once"),
+        (FEN + " l1.2 l1.2", "field l is given 2 times, must be once"),
         (None, "fen=None: must be text"),
         ("?" + FEN[1:], "a1 is unknown: a view is no position"),
     ],

@@ -128,6 +128,25 @@ def test_blocked_fields_of_a_full_board_leave_a_game_however_many_draws_it_takes
         assert {*range(40), *range(60, 100)} <= land.reached(10, land_cells, 0)
 
 
+@pytest.mark.slow  # to compile
+def test_where_no_lakes_leave_a_game_others_set_up():
+    """Of flag, two bombs and a scout in a row of six, beside a single free row, most set-ups can be shut in."""
+    config = StrategoConfig(
+        rows=2 + 1, columns=6, home_rows=1, lakes=(), pieces=(1, 0, 1, *(0,) * 8, 2), setups="uniform", blocked_fields=3
+    )
+    states = jax.device_get(jax.jit(jax.vmap(Stratego(config).init))(jax.random.split(jax.random.key(0), 256)))
+    assert not states.terminated.any()
+
+
+@pytest.mark.parametrize(("kept", "winner"), [((), -1), ((0,), 0), ((1,), 1)])
+def test_who_has_won_where_flags_are_gone(kept, winner):
+    arrays = interop.to_arrays(CONFIG, position("YaaaO aaaaa aa_aa aaaaa MaaaC"))
+    gone = (arrays["piece"] == FLAG) & ~np.isin(arrays["owner"], kept)
+    changes = {"piece": np.where(gone, 0, arrays["piece"]), "owner": np.where(gone, interop.NOBODY, arrays["owner"])}
+    after = interop.from_arrays(CONFIG, arrays | changes | {"visible": arrays["visible"] | gone})
+    assert bool(after.terminated) and int(after.winner) == winner
+
+
 def test_land_is_reached_by_steps():
     board = ["..#.", ".#..", "...."]
     dry = {4 * row + column for row, line in enumerate(board) for column, cell in enumerate(line) if cell == "."}

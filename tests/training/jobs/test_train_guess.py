@@ -133,7 +133,7 @@ def test_guesses_are_rated_in_whole_games_that_are_not_learnt_from(straight, mak
 
 
 def by_hand(programs, key, params):
-    """Surprise and share guessed right, over all positions of the first game of each lane."""
+    """Cross-entropy and share guessed right, over all positions of the first game of each lane."""
     who, (start, step) = programs.who, parts(programs)
     games, losses, rights = start(key), [], []
     chances = jax.jit(lambda views: who.log_probs(params, jax.vmap(who.encoder.planes)(views)))

@@ -251,11 +251,14 @@ def test_files_of_zeros_alone_may_be_left_out(folder, tmp_path):
     """As z5 leaves them out, with which PommerLearn writes."""
     sparse = copy_of(folder, tmp_path)
     without("val/0")(sparse)
-    without("q/0.0")(sparse)
+    without("act/0")(sparse)
     opened, whole = DataSet(sparse, GAME), DataSet(folder, GAME)
     found, should = opened.read(0, opened.steps), whole.read(0, whole.steps)
     assert not found.value.any()
     np.testing.assert_array_equal(found.policy, should.policy)
+    zarr.open_group(sparse, mode="r+").attrs["AllFilesWritten"] = True  # as ours says of those that it writes
+    with pytest.raises(ValueError, match=r"is torn: act/0 is missing$"):
+        DataSet(sparse, GAME)
 
 
 def test_folders_are_looked_up(folder, tmp_path):

@@ -44,8 +44,8 @@ class Partner(Protocol):
         ...
 
     @property
-    def drawn_moves(self) -> int:
-        """Moves of this game that were drawn at random because it had none, as far as it tells."""
+    def drawn_moves(self) -> int | None:
+        """Moves of this game that were drawn at random, as it had no legal one in time; None: it does not tell."""
         ...
 
 
@@ -115,7 +115,7 @@ class Played:
       turn: the counter of turns at the end; 0 while setting up.
       values: of red's and blue's pieces left.
       slowest: seconds that red and blue took for their slowest line.
-      drawn: moves of red and blue that were drawn at random because our agent had none in time; programs do not tell.
+      drawn: moves of red and blue that were drawn at random, as an agent of ours had no legal one in time; None: of a program.
     """
 
     names: tuple[str, str]
@@ -126,7 +126,7 @@ class Played:
     turn: int
     values: tuple[int, int]
     slowest: tuple[float, float]
-    drawn: tuple[int, int] = (0, 0)
+    drawn: tuple[int | None, int | None] = (None, None)
 
     @property
     def result(self) -> str:

@@ -147,7 +147,9 @@ def run(match: Match, settings: Mapping[str, Any], folder: Path | None, console:
     for entrant in match.entrants:
         if isinstance(entrant, OwnEntrant) and entrant.player.replaced:
             player = entrant.player
-            told = f"{entrant.name}: {player.replaced} of {player.moves} moves were drawn at random, as it had none in time"
+            told = (
+                f"{entrant.name}: {player.replaced} of {player.moves} moves were drawn at random, as it had no legal one in time"
+            )
             console.print(told, markup=False, soft_wrap=True)
     if folder is not None:
         console.print(f"results in {folder / 'result.json'}, games in {folder / 'games'}", markup=False, soft_wrap=True)
@@ -171,8 +173,8 @@ def summary(match: Match, finished: Sequence[Finished]) -> dict[str, Any]:
 
     Returns:
       For a JSON file: of each entrant wins, draws and losses with 95 % intervals, the same by colour, how its games were lost,
-      its slowest line in seconds, and how many of its moves were drawn at random because our agent had none in time; the mean
-      number of turns, and the result line of each game.
+      its slowest line in seconds, and how many of its moves were drawn at random, as our agent had no legal one in time (None for
+      a program); the mean number of turns, and the result line of each game.
     """
     players = []
     for entrant in range(2):
@@ -184,6 +186,8 @@ def summary(match: Match, finished: Sequence[Finished]) -> dict[str, Any]:
         }
         lost = Counter(game.played.ending.word for game, outcome in zip(finished, outcomes, strict=True) if outcome < 0)
         slowest = max((game.played.slowest[colour] for game, colour in zip(finished, mine, strict=True)), default=0.0)
+        of_games = [game.played.drawn[colour] for game, colour in zip(finished, mine, strict=True)]
+        drawn = [count for count in of_games if count is not None]
         players.append(
             {
                 "name": match.entrants[entrant].name,
@@ -191,7 +195,7 @@ def summary(match: Match, finished: Sequence[Finished]) -> dict[str, Any]:
                 **by_colour,
                 "lost_by": dict(lost),
                 "slowest": round(slowest, 4),
-                "drawn_moves": sum(game.played.drawn[colour] for game, colour in zip(finished, mine, strict=True)),
+                "drawn_moves": sum(drawn) if len(drawn) == len(finished) else None,
             }
         )
     return {

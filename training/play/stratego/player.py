@@ -54,7 +54,7 @@ class TextPlayer:
 
     Attributes:
       over: whether it was told to leave.
-      moves, replaced: how many moves it made, and how many of them the mind did not choose.
+      moves, replaced: how often it was asked for one, and how many were drawn at random in place of the mind's.
     """
 
     def __init__(self, mind: Mind, *, seconds: float, counts: Mapping[str, int], seed: int = 0, spent: float = 0.0) -> None:
@@ -159,9 +159,11 @@ class TextPlayer:
             LOG.error("no move was found, one is drawn: %s", " ".join(str(error).split()))
         except Exception:  # a match must go on, whatever has been sent
             LOG.exception("no move was found, one is drawn")
-        self.replaced += 1
         moves = protocol.legal_moves(rows)
-        return str(self._random.choice(moves)) if moves else protocol.SURRENDER
+        if not moves:
+            return protocol.SURRENDER
+        self.replaced += 1
+        return str(self._random.choice(moves))
 
 
 def plain_setup(random: random.Random, colour: int, counts: Mapping[str, int]) -> list[str]:

@@ -52,10 +52,10 @@ class Program:
 
     Attributes:
       name: what it is called; one word.
-      drawn_moves: none that is known of.
+      drawn_moves: None, as a program does not tell of them.
     """
 
-    drawn_moves = 0
+    drawn_moves = None
 
     def __init__(self, command: Sequence[str], name: str, *, grace: float = GRACE) -> None:
         """Starts it.
