@@ -120,7 +120,7 @@ def test_variants_of_a_game_of_ones_own_are_checked(own):
 
 def test_names_and_variants_are_texts():
     for name, mode, told in ((None, None, "name=None"), ("hex", 11, "mode=11")):
-        with pytest.raises(ValueError, match=f"^{told}: must be a text, as in jaxgames.make"):
+        with pytest.raises(ValueError, match=f"^{told}: must be text, as in jaxgames.make"):
             jaxgames.make(name, mode)
 
 

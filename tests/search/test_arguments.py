@@ -205,7 +205,7 @@ def test_too_few_logits_are_told():
         return jnp.zeros((len(seats), 5)), jnp.zeros(len(seats))
 
     game, few = RandomTree(), puct.Settings(num_simulations=2)
-    message = "evaluate gave 5 logits: must be at least 6, of actions by number, or outputs= be given"
+    message = "evaluate gave 5 logits: must be at least 6, one per action number; or give outputs="
     refuses(message, lambda: ask(puct.puct(game, narrow, few), game=game))
     ask(puct.puct(game, narrow, few, outputs=lambda actions, seat: actions % 5), game=game)
 

@@ -460,5 +460,5 @@ def test_models_of_ones_own_that_are_none():
 
 
 def test_who_is_close_must_be_told_by_the_game():
-    with pytest.raises(ValueError, match=r"^rival='closest': game='waiting' does not say who is close; take none$"):
+    with pytest.raises(ValueError, match=r"^rival='closest': game='waiting' does not say who is close; take rival=none$"):
         _rival(Waiting(), "closest")

@@ -51,7 +51,7 @@ def test_no_saved_game_has_a_program_run(tmp_path):
         assert agents.runs_a_file(agent)
         saved = tmp_path / "game.json"
         saved.write_text(SavedGame("hex", "adh-3", 3, 0, 0, (agent, "you")).to_text())
-        with pytest.raises(ValueError, match=r"is a program, which no saved game has run; start the page with that agent"):
+        with pytest.raises(ValueError, match=r"is a program, which a saved game may not start; start the page with that agent"):
             make_desk(PlayConfig(load=str(saved)))
     assert not agents.runs_a_file("network:FILE") and not agents.runs_a_file("you")
 
