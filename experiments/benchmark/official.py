@@ -101,7 +101,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "pommerman/official_move",
         "decisions",
-        "one move of the official agent (SP-MCTS, 250 simulations), from the official dictionary to the move",
+        "one move of the official agent (SP-MCTS, 250 simulations, four replies), from the official dictionary to the move",
         decisions,
         batch=1,
         accelerator_batch=1,

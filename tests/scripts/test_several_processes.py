@@ -28,7 +28,7 @@ LEARNERS = {
         *("--learn.updates", "2", "--epochs", "1", "--gate-games", "2", "--rate-games", "2"),
     ),
     "train_expert": (
-        *(*HEX, *LANES, "--who.encoder", "hex", "--learn.source", "demonstrations", "--learn.player", "path"),
+        *(*HEX, *LANES, "--who.encoder", "alphaze", "--learn.source", "demonstrations", "--learn.player", "path"),
         *("--learn.samples", "64", "--learn.updates", "2", "--learn.steps", "4", "--rounds", "1", "--rate-games", "4"),
     ),
     "train_follower": (
