@@ -16,6 +16,7 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.hero_academy import cards
 from jaxgames.hero_academy.config import HeroAcademyConfig
+from jaxgames.platforms import by_platform
 
 MOST_SEED = 13 * cards.SEED_LIMIT // 10 + 7  # no seed is followed by a larger one
 _MOST_DEALS = 1000
@@ -65,11 +66,18 @@ def draw(hand: Array, deck: Array, seed: Array, words: Array | None, going: Arra
 def remainder(number: Array, divisor: Array) -> Array:
     """Gives `number % divisor` for int32 [] below 2**22 and a divisor from 1, by a division of floats, which vectorizes.
 
-    Accelerators may round a quotient to the float beside it, so it can come out one too small or too large.
+    Accelerators may round a quotient to the float beside it, so it can come out one too small or too large. A CPU rounds right.
     """
-    divisor = jnp.maximum(divisor, 1)
+    return by_platform(number, jnp.maximum(divisor, 1), cpu=_rest, default=_rest_of_about)
+
+
+def _rest(number: Array, divisor: Array) -> Array:
     whole = jnp.floor(number.astype(jnp.float32) / divisor.astype(jnp.float32)).astype(jnp.int32)
-    rest = number - whole * divisor
+    return number - whole * divisor
+
+
+def _rest_of_about(number: Array, divisor: Array) -> Array:
+    rest = _rest(number, divisor)
     return rest + jnp.where(rest < 0, divisor, 0) - jnp.where(rest >= divisor, divisor, 0)
 
 
