@@ -27,6 +27,7 @@ from experiments.papers.pommerlearn_cells import (
     UNBIASED,
     WITHOUT,
     Cell,
+    Played,
     play,
     priors_table,
     table,
@@ -298,11 +299,17 @@ def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
     return result | {"rounds": rounds, "chosen": 1 if run in _SHOWN_RUNS else chosen_round(rounds)}
 
 
-def texts(plan: PommerlearnPlan) -> dict[str, str]:
-    """Makes the tables and numbers of the page."""
+def _there(plan: PommerlearnPlan) -> tuple[dict[Runs, dict], dict[Cell, Played]]:
+    """Gives what has been trained, and how the games of each cell ended, as far as they have been played."""
     measured = [one for part in PARTS.values() for one in part(plan)]
     runs = plan.found(one for one in measured if isinstance(one.label, Runs))
     played = whole(plan.found(one for one in measured if isinstance(one.label, Cell)))
+    return runs, played
+
+
+def texts(plan: PommerlearnPlan) -> dict[str, str]:
+    """Makes the tables and numbers of the page."""
+    runs, played = _there(plan)
     return {
         "learning": _learning_table(runs),
         "rounds": _rounds_table(runs),
@@ -347,9 +354,7 @@ def _rounds_table(runs: Mapping[Runs, dict]) -> str:
 
 def figures(plan: PommerlearnPlan) -> dict[str, str]:
     """Draws wins over simulations, and how reinforcement went."""
-    measured = [one for part in PARTS.values() for one in part(plan)]
-    runs = plan.found(one for one in measured if isinstance(one.label, Runs))
-    played = whole(plan.found(one for one in measured if isinstance(one.label, Cell)))
+    runs, played = _there(plan)
     drawn = {}
     if played:
         panels = {f"{title}-MCTS": win_lines(played, search) for search, title in SEARCHES.items()}

@@ -29,7 +29,7 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
       `evaluate(params, states, seats)`; params: a seed (uint32 []) or None. What is drawn depends on it and the state alone.
 
     Raises:
-      ValueError: there is no game, or `rollout_steps` is negative.
+      ValueError: `num_rollouts` is below 1, or `rollout_steps` below 0.
     """
     if num_rollouts < 1:
         raise ValueError(f"num_rollouts={num_rollouts}: must be >= 1")

@@ -1,17 +1,13 @@
 """The commands of jobs in two processes, as a user starts them: they end well, and one of both writes what one alone writes."""
 
 import json
-import sys
 
 import pytest
 
 from jaxgames import processes
 from tests.processes import ends_of, start_python
 
-pytestmark = [
-    pytest.mark.slow,  # each process compiles
-    pytest.mark.skipif(sys.platform != "linux", reason="processes of one machine meet through gloo, tried on Linux"),
-]
+pytestmark = pytest.mark.slow  # each process compiles
 
 HEX = ("--who.game", "hex", "--who.mode", "hex-3", "--who.network", "tiny")
 LANES = ("--learn.lanes", "4", "--learn.batch-size", "8")

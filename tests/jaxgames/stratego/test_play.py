@@ -132,7 +132,7 @@ def test_blocked_fields_of_a_full_board_leave_a_game_however_many_draws_it_takes
 def test_where_no_lakes_leave_a_game_others_set_up():
     """Of flag, two bombs and a scout in a row of six, beside a single free row, most set-ups can be shut in."""
     config = StrategoConfig(
-        rows=2 + 1, columns=6, home_rows=1, lakes=(), pieces=(1, 0, 1, *(0,) * 8, 2), setups="uniform", blocked_fields=3
+        rows=3, columns=6, home_rows=1, lakes=(), pieces=(1, 0, 1, *(0,) * 8, 2), setups="uniform", blocked_fields=3
     )
     states = jax.device_get(jax.jit(jax.vmap(Stratego(config).init))(jax.random.split(jax.random.key(0), 256)))
     assert not states.terminated.any()
