@@ -12,7 +12,8 @@ import jax
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, few_of, play_timed
-from experiments.papers.stratego_learning import BARRAGE, GAMES, LONG, TAUGHT, learning, learning_figure, learning_table, long_run
+from experiments.papers.stratego_learning import BARRAGE, GAMES, KEPT, TAUGHT, learning, learning_figure, learning_table, long_run
+from experiments.papers.stratego_round_robin import PAIRS, round_robin_table
 from experiments.papers.stratego_taught import FULL, full, full_table, planes, planes_table
 from experiments.papers.tables import ends, for_file, points, with_interval
 from training.play import agents, counting
@@ -88,7 +89,9 @@ class StrategoPlan(Plan):
     def _with_file(self, player: str) -> str:
         name, _, options = player.partition(":")
         if "weights=" in options:
-            return player.replace(LONG_NETWORK, f"weights={self.kept_network(LONG.name)}")
+            for called, run in KEPT.items():
+                player = player.replace(f"weights={called}", f"weights={self.kept_network(run)}")
+            return player
         return f"{player}{',' if options else ':'}weights={TAUGHT}" if name in GUIDED else player
 
 
@@ -165,6 +168,11 @@ def full_by_hand(plan: StrategoPlan) -> list[Measurement]:
     return plan.matches((Match(*pair, FULL) for pair in met), few=True)
 
 
+def round_robin(plan: StrategoPlan) -> list[Measurement]:
+    """Everybody against everybody, with the network of the long run."""
+    return plan.matches((Match(*pair) for pair in PAIRS), few=True)
+
+
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
     """The network of the long run in searches."""
     players = (SELF_TAUGHT, SELF_TAUGHT_LARGE)
@@ -177,6 +185,17 @@ def long(plan: StrategoPlan) -> list[Measurement]:
     return [long_run(plan), *self_taught(plan)]
 
 
+def met(plan: StrategoPlan) -> list[Measurement]:
+    """What both short runs came to, against each other: alone, and in searches."""
+    players = ("network:weights={}", "pc_pimc:num_worlds=3,num_simulations=100,weights={}")
+    return plan.matches(Match(player.format("tsl"), player.format("plain")) for player in players)
+
+
+def learning_and_met(plan: StrategoPlan) -> list[Measurement]:
+    """Both short runs, and what they came to."""
+    return [*learning(plan), *met(plan)]
+
+
 MATCHES = {
     "bots": bots,
     "hand": by_hand,
@@ -187,13 +206,15 @@ MATCHES = {
     "full_hand": full_by_hand,
 }
 # Where the long run has not been made it takes half a day on a core: name the other parts, or give it a GPU.
-PARTS = {**MATCHES, "learning": learning, "long": long, "planes": planes, "full": full}
+PARTS = {**MATCHES, "round_robin": round_robin, "learning": learning_and_met, "long": long, "planes": planes, "full": full}
 
 
 def texts(plan: StrategoPlan) -> dict[str, str]:
     """Makes the tables of the page."""
     tables = {name: table(plan.found(part(plan))) for name, part in MATCHES.items()}
     taught = {"planes": planes_table(plan.found(planes(plan))), "full": full_table(plan.found(full(plan)))}
+    everybody = {(pair.first, pair.second): result for pair, result in plan.found(round_robin(plan)).items()}
+    taught |= {"round_robin": round_robin_table(everybody), "tsl": table(plan.found(met(plan)))}
     runs = plan.found([*learning(plan), long_run(plan)])
     return tables | taught | {"learning": learning_table(runs), "self_taught": table(plan.found(self_taught(plan)))}
 

@@ -59,13 +59,16 @@ RUNS = (_run("plain", "PC-PIMC", **_SHORT), _run("tsl", "TSL + PC-PIMC", true_si
 LONG = _run("long", "TSL + PC-PIMC, 20 times as long", epochs=25, true_sight_epochs=20, **_LONG)
 
 
+KEPT = {"plain": RUNS[0].name, "tsl": RUNS[1].name, "long": LONG.name}  # the last networks, by what matches call them
+
+
 def learning(plan: StrategoPlan) -> list[Measurement]:
     """Both short runs, and what the network plays like after some epochs."""
-    return [Measurement(run.name, partial(learn, plan, run), run) for run in RUNS]
+    return [Measurement(run.name, partial(learn_and_keep, plan, run), run) for run in RUNS]
 
 
 def long_run(plan: StrategoPlan) -> Measurement:
-    """The long run, whose last network is kept: minutes on a large GPU, half a day on a core."""
+    """The long run: minutes on a large GPU, half a day on a core."""
     return Measurement(LONG.name, partial(learn_and_keep, plan, LONG), LONG)
 
 

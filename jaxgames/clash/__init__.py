@@ -1,7 +1,8 @@
 """Clash: an arena battle in real time, played by both sides at once with hidden hands of cards."""
 
 from jaxgames.clash.card_file import standard_table
-from jaxgames.clash.cards import Card, Table, Unit
+from jaxgames.clash.card_table import Table
+from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.game import Clash, make
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from jaxgames.clash import zones
 from jaxgames.clash.card_file import standard_table
-from jaxgames.clash.cards import Card, Table, Unit
+from jaxgames.clash.card_table import Table
+from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.constants import ELIXIR, MOST_ELIXIR, TICKS_PER_SECOND
 
 

@@ -8,7 +8,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from jaxgames.clash.cards import Card, Table, Unit
+from jaxgames.clash.card_table import Table
+from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.json_file import read_json
 
 STANDARD_FILE = Path(__file__).with_name("data") / "cards.json"

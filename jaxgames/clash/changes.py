@@ -12,7 +12,8 @@ from typing import Any
 
 from jaxgames import checks
 from jaxgames.clash.card_file import read_row
-from jaxgames.clash.cards import Card, Table, Unit
+from jaxgames.clash.card_table import Table
+from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.json_file import read_json
 
 MARK = "*"  # after the names of changed versions

@@ -9,7 +9,8 @@ from typing import Any
 
 from jaxgames import checks
 from jaxgames.clash.card_file import standard_table
-from jaxgames.clash.cards import Card, Table, Unit
+from jaxgames.clash.card_table import Table
+from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.constants import (
     DECK,
     ELIXIR,

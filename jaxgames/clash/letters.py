@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxgames import letters
-from jaxgames.clash.cards import Table
+from jaxgames.clash.card_table import Table
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import BRIDGES, COLUMNS, DRAW, ELIXIR, RIVER, ROWS, TILE
 from jaxgames.clash.state import State

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgames.clash.cards import Card, Table, Unit
+from jaxgames.clash.card_table import Table
+from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import AIR, AIR_BUILDING, BARREL_RADIUS, ELIXIR, GROUND, GROUND_BUILDING
 from jaxgames.clash.levels import FIRST_LEVELS, at_level

@@ -13,7 +13,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from jaxgames.clash.cards import Table
+from jaxgames.clash.card_table import Table
 from training.play.card_battles import BLOCK, COUNTS, SIDES, Decks, Part
 
 PER_ELIXIR = ("damage", "to_towers", "to_units", "kills", "worth")

@@ -1,15 +1,16 @@
 """The page of Barrage: its rows, that no two of them share a file, and a match that is really played."""
 
+import re
 import sys
 from dataclasses import replace
 
 import pytest
 
 import jaxgames
-from experiments.papers import stratego_learning, stratego_taught
+from experiments.papers import stratego_learning, stratego_round_robin, stratego_taught
 from experiments.papers.measured import Runs
 from experiments.papers.stratego import PAGE, Match, StrategoPlan, play
-from experiments.papers.stratego_learning import LONG, TAUGHT
+from experiments.papers.stratego_learning import KEPT, LONG, TAUGHT
 from tests import tic_tac_toe
 from tests.experiments.papers.made_up import page_of
 from training.play import agents
@@ -32,7 +33,23 @@ def test_the_page(tmp_path):
     assert "| probabilities | PC-PIMC, 3 x 100 | the same, shown a world that fits | 68.8 (" in page
     assert "| network | `random` | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page, "full Stratego"
     assert "guess=usual,weights=none` | `hunt` | Stratego | 68.8 (57–78) |" in page, "full Stratego without a network"
+    assert "| `network:weights=tsl` | `network:weights=plain` | Barrage | 68.8 (57–78) |" in page
+    robin = [line for line in page.splitlines() if re.match(r"\| \d+ ", line)]
+    assert len(robin) == len(stratego_round_robin.PLAYERS)
+    # Each makes 68.75 % against all that stand before it in the list, so the last of the list is the first of the table.
+    assert robin[0].startswith("| 1 ISMCTS | +") and " | 68.8 (65–72) |  | 69 | " in robin[0]
+    assert robin[0].endswith(" | 69 | 16.0 |"), "the last column is the cost"
+    assert robin[-1].startswith(f"| {len(robin)} random | +0 ± 0 | 31.2 (28–35) | 31 | ") and robin[-1].endswith(" | 31 |  | – |")
     assert "stratego_learning.svg" in {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_round_robin_that_is_not_over_has_no_table():
+    pairs = stratego_round_robin.PAIRS
+    assert len(set(pairs)) == len(pairs)
+    one = {"games": 2, "wins": 1, "draws": 0, "losses": 1, "cpu_seconds": 1.0, "moves": [10, 10]}
+    assert stratego_round_robin.round_robin_table(dict.fromkeys(pairs[1:], one)) == ""
+    whole = stratego_round_robin.round_robin_table(dict.fromkeys(pairs, one))
+    assert whole.count("100.0") == len(stratego_round_robin.PLAYERS) - 1, "costs of all but the first"
 
 
 def test_every_match_has_a_file_of_its_own(tmp_path):
@@ -50,13 +67,15 @@ def test_every_match_has_a_file_of_its_own(tmp_path):
         ("network", "network:weights={taught}"),
         ("network:weights=long", "network:weights={long}"),
         ("pc_pimc:num_worlds=3,weights=long", "pc_pimc:num_worlds=3,weights={long}"),
+        ("network:weights=plain", "network:weights={plain}"),
+        ("pc_pimc:weights=tsl,prospects=1", "pc_pimc:weights={tsl},prospects=1"),
         ("pimc:num_worlds=3", "pimc:num_worlds=3,weights={taught}"),
         *((player, player) for player in ("pc_pimc:weights=none,rollout_steps=0", "ismcts:num_simulations=300", "hunt")),
     ],
 )
 def test_players_have_the_network_that_the_page_means(tmp_path, player, with_file):
     plan = StrategoPlan(tmp_path)
-    meant = with_file.format(taught=TAUGHT, long=plan.kept_network(LONG.name))
+    meant = with_file.format(taught=TAUGHT, **{called: plan.kept_network(run) for called, run in KEPT.items()})
     assert plan.named(Match(player, "random")) == (meant, "random")
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from jaxgames.clash import card_file, levels, tables
 from jaxgames.clash.card_file import standard_table
-from jaxgames.clash.cards import Card, Table, Unit
+from jaxgames.clash.card_table import Table
+from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.config import ClashConfig
 
 TABLE = standard_table()
