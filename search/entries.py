@@ -12,10 +12,11 @@ from search.bandit import bandits
 from search.bandit.bandits import Bandit
 from search.bandit.guide import Guide
 from search.bandit.settings import Settings
-from search.modelled import AUTO
+from search.modelled import AUTO, check_values
 from search.planner import Planner
 from search.puct.search import ALPHAZE
 from search.puct.worlds import Worlds
+from search.turns import action_sequences
 from search.turns.population import generations_for
 
 NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is not given
@@ -34,13 +35,18 @@ class WithBandit:
       bandit: how actions are chosen: ts (Thompson sampling), ucb (UCB1) or uniform (any, as likely).
       c: of UCB1, its weight of exploration; None: the published one.
       search: sizes.
+      values: what positions are worth where a simulation ends. heuristic: what `Game.heuristic` says; with Thompson sampling its
+        sign alone, as published. prospects: the game's hand-crafted evaluation (`Game.prospects`), of which the mean counts.
+        auto: prospects if the game has any, else the heuristic.
     """
 
     bandit: str = "ts"
     c: float | None = None
     search: Settings = Settings()
+    values: str = "heuristic"
 
     def __post_init__(self) -> None:
+        check_values(self.values)
         self.rule()
 
     def rule(self) -> Bandit:
@@ -59,6 +65,28 @@ class WithGuide(WithBandit):
 
     prior_weight: float = Guide.prior_weight
     guide_values: bool = Guide.values
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.guide_values and self.values == "prospects":
+            raise ValueError("guide_values=1: the network values positions, so values must be heuristic or auto, not 'prospects'")
+
+
+@dataclasses.dataclass(frozen=True)
+class WithStrings:
+    """Settings of strings of actions that evolve.
+
+    Attributes:
+      strings: how.
+      values: what positions are worth at the end of a string. heuristic: what `Game.heuristic` says. prospects: the game's
+        hand-crafted evaluation (`Game.prospects`). auto: prospects if the game has any, else the heuristic.
+    """
+
+    strings: action_sequences.Settings = action_sequences.Settings()
+    values: str = "heuristic"
+
+    def __post_init__(self) -> None:
+        check_values(self.values)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -108,8 +108,13 @@ class WithModels:
     values: str = AUTO
 
     def __post_init__(self) -> None:
-        if self.values not in VALUES:
-            raise ValueError(f"values={self.values!r}: {checks.one_of(self.values, VALUES)}")
+        check_values(self.values)
+
+
+def check_values(values: str) -> None:
+    """Raises unless this says how positions are valued."""
+    if values not in VALUES:
+        raise ValueError(f"values={values!r}: {checks.one_of(values, VALUES)}")
 
 
 @dataclasses.dataclass(frozen=True)

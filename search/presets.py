@@ -23,10 +23,11 @@ from search.bandit.guide import Guide
 from search.bandit.settings import Settings
 from search.bandit.tree_search import decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of
-from search.entries import InWorlds, PlannerEntry, WithBandit, WithGuide, WithValues
+from search.entries import InWorlds, PlannerEntry, WithBandit, WithGuide, WithStrings, WithValues
 from search.information_sets import among_information_sets
 from search.modelled import AUTO, NETWORK, NO_AGENTS, Models, WithModels, WithRival, modelled, modelled_puct, valued_by_own_seat
 from search.planner import Planner
+from search.promised import Promised
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts, with_prospects
 from search.puct.search import puct
@@ -207,17 +208,41 @@ def _hidden(game: Game) -> bool:
     return is_hidden(game) and not has_turns(game) and not _at_once(game)
 
 
-def _bandits(game: Game | Dynamics, settings: WithBandit) -> Planner:
-    return _tree_search(game, settings.rule(), settings.search)
+def _promises(game: Game, values: str) -> bool:
+    """Says whether positions are worth what they promise, or else what the heuristic says."""
+    return has_prospects(game) if values == AUTO else values == "prospects"
+
+
+def _valued_game(game: Game, values: str) -> Any:
+    return Promised(game) if _promises(game, values) else game
+
+
+def _with_rule(game: Game, settings: WithBandit) -> tuple[Any, Bandit]:
+    """The game by what positions are worth, and the bandit that counts such values."""
+    rule = settings.rule()
+    return _valued_game(game, settings.values), bandits.graded(rule) if _promises(game, settings.values) else rule
+
+
+def _bandits(game: Game, settings: WithBandit) -> Planner:
+    return _tree_search(*_with_rule(game, settings), settings.search)
 
 
 def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
-    return _tree_search(game, settings.rule(), settings.search, guide=guide)
+    if settings.guide_values:
+        settings = dataclasses.replace(settings, values="heuristic")
+    return _tree_search(*_with_rule(game, settings), settings.search, guide=guide)
 
 
 def _flat(game: Game, settings: WithBandit) -> Planner:
-    return _flat_search(game, settings.rule(), settings.search)
+    return _flat_search(*_with_rule(game, settings), settings.search)
+
+
+def _strings(make: Callable[[Any, action_sequences.Settings], Planner]) -> Callable[..., Planner]:
+    def build(game: Game, settings: WithStrings) -> Planner:
+        return make(_valued_game(game, settings.values), settings.strings)
+
+    return build
 
 
 def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
@@ -248,7 +273,8 @@ def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
 
 
 def _information_sets(game: Any, settings: WithBandit) -> Planner:
-    return among_information_sets(game, lambda dynamics: _bandits(dynamics, settings))
+    played, rule = _with_rule(game, settings)
+    return among_information_sets(played, lambda dynamics: _tree_search(dynamics, rule, settings.search))
 
 
 def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
@@ -265,18 +291,16 @@ def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
     def suits(game: Game) -> bool:
         return is_hidden(game) and game.open_game != game and entry.suits(game.open_game)
 
-    settings = InWorlds(Worlds(), entry.settings)
+    planner = entry.settings
+    if isinstance(planner, WithBandit | WithStrings):  # not as published anyway
+        planner = dataclasses.replace(planner, values=AUTO)
+    settings = InWorlds(Worlds(), planner)
     return dataclasses.replace(entry, name=f"determinized_{entry.name}", settings=settings, build=build, suits=suits)
 
 
 def _many(game: Game) -> bool:
     """Many act at once: it is worth while to model some of them."""
     return not has_turns(game) and _at_once(game)
-
-
-def _promised(game: Game, settings: WithModels) -> bool:
-    """Says whether positions are worth what they promise, or else what the heuristic says."""
-    return has_prospects(game) if settings.values == AUTO else settings.values == "prospects"
 
 
 def _with_models(
@@ -287,7 +311,7 @@ def _with_models(
     agents: Mapping[str, Agent] = NO_AGENTS,
 ) -> Planner:
     by_hand = evaluate is None
-    values = evaluate or (promised_values(game) if _promised(game, settings) else heuristic_values(game))
+    values = evaluate or (promised_values(game) if _promises(game, settings.values) else heuristic_values(game))
     for name in ("model", "partner"):
         if by_hand and getattr(settings.models, name) == NETWORK:
             raise ValueError(f"{name}={NETWORK!r}: needs weights")
@@ -306,7 +330,7 @@ def _modelled(
 
     def make(dynamics: Dynamics) -> Planner:
         guide = None
-        if _promised(game, settings):
+        if _promises(game, settings.values):
             dynamics, values = valued_by_own_seat(dynamics, promised_values(game))
             guide = Guide(values, prior_weight=0.0, values=True)
         return _tree_search(dynamics, bandit, settings.search.search, guide=guide)
@@ -324,8 +348,8 @@ _FOR_ALL = (
     PlannerEntry("mcts", _MCTS, _bandits, _of_steps, fixed=_TREE),
     PlannerEntry("mcts_no_rollout", WithBandit(search=Settings(keep_all=False, rollout=False)), _bandits, _of_steps, fixed=_TREE),
     PlannerEntry("mcs", WithBandit(), _flat, _of_steps, fixed=(*_TREE, "table_rows", "table_bytes")),
-    PlannerEntry("oep", action_sequences.Settings(), action_sequences.oep_strings, _of_steps),
-    PlannerEntry("rolling_horizon", action_sequences.Settings(), action_sequences.rolling_horizon_strings, _of_steps),
+    PlannerEntry("oep", WithStrings(), _strings(action_sequences.oep_strings), _of_steps),
+    PlannerEntry("rolling_horizon", WithStrings(), _strings(action_sequences.rolling_horizon_strings), _of_steps),
     PlannerEntry("greedy_action", NoSettings(), lambda game, settings: greedy.greedy_action(game), has_turns),
     PlannerEntry("greedy_turn", greedy.Settings(), greedy.greedy_turn, has_turns),
     _turn_tree("mcts", turn_mcts.Settings()),
@@ -346,7 +370,7 @@ PLANNERS = (
     _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),
     _pimc("pimc_value", _look_ahead, Worlds(combine="value")),
-    PlannerEntry("ismcts", _MCTS, _information_sets, _hidden, fixed=_TREE),
+    PlannerEntry("ismcts", dataclasses.replace(_MCTS, values=AUTO), _information_sets, _hidden, fixed=_TREE),
     PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights", by_hand=_ROLLOUTS),
     *(_in_worlds(entry) for entry in _FOR_ALL),
 )

@@ -166,6 +166,11 @@ def ucb1(c: float = 2.0) -> Bandit:
     )
 
 
+def graded(bandit: Bandit) -> Bandit:
+    """The same bandit where all values are estimates, and their means count: with Thompson sampling not only their signs."""
+    return bandit._replace(credit=bandit.soft_credit)
+
+
 BANDITS = {"ts": thompson, "ucb": ucb1, "uniform": uniform}
 
 

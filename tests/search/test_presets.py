@@ -1,15 +1,22 @@
 """The register of planners: what is handed to whom."""
 
+import copy
 import dataclasses
+import pickle
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import jaxgames
 from jaxgames.specs import values_of, with_settings
 from search import presets
+from search.bandit.bandits import thompson
 from search.bandit.guide import Guide
 from search.modelled import Models, WithModels
-from tests.tug import Tug
+from search.promised import Promised
+from tests.rivalry import Rivalry
+from tests.tug import PULL, Tug
 
 OPEN, POMMERMAN, TUG = jaxgames.make("hex", "hex-3"), jaxgames.make("pommerman", "ffa"), Tug()
 SIZES = {"num_simulations": 8, "horizon": 5, "leaf_parallelism": 2, "microbatch_size": 3}
@@ -45,6 +52,51 @@ def test_searches_by_bandits(name, label, keep_all, rollout, made):
     assert made.pop()[2].name == "TS"
 
 
+@dataclasses.dataclass(frozen=True)
+class Hopeful(Rivalry):
+    """Undecided positions are worth the same to all; what they promise is graded."""
+
+    def heuristic(self, state):
+        return jnp.where(state.terminated, self.outcome(state), 0.5)
+
+    def prospects(self, state):
+        ahead = 0.45 * state.token.astype(jnp.float32)
+        return jnp.where(state.terminated, self.outcome(state), jnp.stack([ahead, -ahead]))
+
+
+@pytest.mark.parametrize("name", ["fdts", "mcts", "mcts_no_rollout", "mcs"])
+@pytest.mark.parametrize("values", ["prospects", "auto"])
+def test_searches_by_bandits_value_by_what_positions_promise(name, values, made):
+    game, states = Hopeful(), jax.vmap(Hopeful().state)(jnp.array([-1, 0, 1]))
+    presets.by_name(game, name, values=values)
+    _, dynamics, bandit, *_ = made.pop()
+    assert dynamics.heuristic(states).tolist() == jax.vmap(game.prospects)(states).tolist()
+    assert bandit.credit is bandit.soft_credit, "the means of values count, not their signs alone"
+    presets.by_name(game, name)
+    _, dynamics, bandit, *_ = made.pop()
+    assert (dynamics.heuristic(states) == 0.5).all() and bandit.credit is not bandit.soft_credit, "as published"
+
+
+@pytest.mark.parametrize("name", ["fdts", "mcts", "mcs", "oep", "rolling_horizon"])
+def test_what_positions_promise_is_played_for(name):
+    game, lanes = Hopeful(), jnp.zeros(16, jnp.int32)
+    sizes = {"population": 8} if name in ("oep", "rolling_horizon") else {}
+    planner = presets.by_name(game, name, values="prospects", num_simulations=96, horizon=1, **sizes)
+    keys, states = jax.random.split(jax.random.key(0), 16), jax.vmap(game.state)(lanes)
+    plan, _ = planner.plan(None, keys, planner.init(16), states, lanes, lanes == 0)
+    assert (plan.actions == PULL).mean() > 0.9, "strings that evolve may have met no pull at all"
+
+
+def test_in_worlds_and_among_information_sets_games_promises_are_the_default():
+    stratego = presets.planners_of(jaxgames.make("stratego", "mini"))
+    worlds = ("determinized_fdts", "determinized_mcts", "determinized_mcs", "determinized_oep", "ismcts")
+    assert {values_of(stratego[name].settings)["values"] for name in worlds} == {"auto"}
+    assert values_of(presets.planners_of(POMMERMAN)["fdts"].settings)["values"] == "heuristic"
+    promised = Promised(jaxgames.make("stratego", "mini"))
+    assert promised.open_game == Promised(promised.game.open_game)
+    assert copy.copy(promised) == promised and pickle.loads(pickle.dumps(promised)) == promised
+
+
 def test_a_network_guides_fdts(made):
     def evaluate(params, states, seats):
         raise AssertionError
@@ -53,6 +105,10 @@ def test_a_network_guides_fdts(made):
     guide = made[0][-1]
     assert isinstance(guide, Guide) and (guide.evaluate, guide.prior_weight, guide.values) == (evaluate, 2.0, True)
     assert made.pop()[4] == "guided FDTS + TS"
+    with pytest.raises(ValueError, match="guide_values=1: the network values positions, so values must be heuristic or auto"):
+        presets.by_name(Hopeful(), "fdts", evaluate=evaluate, guide_values=True, values="prospects")
+    presets.by_name(Hopeful(), "fdts", evaluate=evaluate, guide_values=True, values="auto")
+    assert made.pop()[2].credit is not thompson().soft_credit, "undecided players have a heuristic of 0"
     presets.by_name(TUG, "fdts")
     assert made.pop()[-1] is None
     with pytest.raises(ValueError, match="planner='mcts': takes no network"):
@@ -131,12 +187,18 @@ def test_no_name_stands_for_two_planners_of_a_game():
     [
         ("alpha", {}, "planner='alpha': must be one of fdts, mcts"),
         ("puct", {}, "planner='puct': must be one of"),  # all move at once
-        ("fdts", {"depth": 3}, "depth=3: fdts takes bandit, c, prior_weight"),
+        ("fdts", {"depth": 3}, "depth=3: fdts takes bandit, c, values, prior_weight"),
         ("fdts", {"keep_all": False}, "keep_all=False: fdts takes"),
         ("fdts", {"bandit": "exp3"}, "bandit='exp3': must be one of ts, ucb, uniform"),
-        ("oep", {"leaf_parallelism": 4}, "leaf_parallelism=4: oep takes num_simulations"),
+        ("mcts", {"values": "hope"}, "values='hope': must be one of auto, heuristic, prospects"),
+        ("oep", {"values": "hope"}, "values='hope': must be one of auto, heuristic, prospects"),
+        ("oep", {"leaf_parallelism": 4}, "leaf_parallelism=4: oep takes values, num_simulations"),
     ],
 )
 def test_what_cannot_be(name, settings, message):
     with pytest.raises(ValueError, match=message):
         presets.by_name(POMMERMAN, name, **settings)
+    told = "values='prospects': game='hex' does not say what its positions promise; take heuristic"
+    for planner in ("fdts", "oep"):
+        with pytest.raises(ValueError, match=told):
+            presets.by_name(OPEN, planner, values="prospects")
