@@ -112,6 +112,27 @@ class WithValues:
 
 
 @dataclasses.dataclass(frozen=True)
+class WithAhead(WithValues):
+    """The same of a search in determinizations that also looks ahead.
+
+    Attributes:
+      ahead_worlds: beside the search, look one action ahead in so many more determinizations, and multiply the weights of actions
+        by exp(mean value / ahead_scale); values are the game's hand-crafted ones, `Game.prospects`, if it has any, else those of
+        the search. 0: do not.
+      ahead_scale: of these values; the smaller, the more they count.
+    """
+
+    ahead_worlds: int = 0
+    ahead_scale: float = 0.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.at_least(0, self, "ahead_worlds")
+        checks.below(checks.COUNTS, self, "ahead_worlds")
+        checks.numbers(self, "ahead_scale", positive=True)
+
+
+@dataclasses.dataclass(frozen=True)
 class InWorlds:
     """Settings of a planner that plans in determinizations (drawn worlds).
 

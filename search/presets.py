@@ -23,7 +23,7 @@ from search.bandit.guide import Guide
 from search.bandit.settings import Settings
 from search.bandit.tree_search import decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of
-from search.entries import InWorlds, PlannerEntry, WithBandit, WithGuide, WithStrings, WithValues
+from search.entries import InWorlds, PlannerEntry, WithAhead, WithBandit, WithGuide, WithStrings, WithValues
 from search.information_sets import among_information_sets
 from search.modelled import AUTO, NETWORK, NO_AGENTS, Models, WithModels, WithRival, modelled, modelled_puct, valued_by_own_seat
 from search.planner import Planner
@@ -35,6 +35,7 @@ from search.puct.worlds import Worlds
 from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
 from search.turns.game import has_turns
+from search.weighed import weighed
 
 StateFunction = Callable[..., Array]
 
@@ -249,8 +250,7 @@ def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
     """Makes `build` of a search that asks `evaluate`; without one states are valued by random play."""
 
     def build(game: Any, settings: WithValues, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
-        hides = getattr(settings.settings, "tree", "open") == "game"
-        played = game if hides else getattr(game, "open_game", game)
+        played = _played(game, settings)
         values = evaluate or random_rollouts(played, settings.num_rollouts, settings.rollout_steps)
         if settings.prospects:
             values = with_prospects(played, values, settings.prospects)
@@ -259,13 +259,36 @@ def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
     return build
 
 
+def _played(game: Any, settings: WithValues) -> Any:
+    """The game that is played in the tree."""
+    hides = getattr(settings.settings, "tree", "open") == "game"
+    return game if hides else getattr(game, "open_game", game)
+
+
 def _look_ahead(game: Any, evaluate: Evaluate, settings: Worlds, *, outputs: Outputs | None) -> Planner:
     del outputs  # what comes after each action is valued; its logit does not matter
     return determinized.pimc_value(game, evaluate, settings)
 
 
+def _and_ahead(game: Any, settings: WithAhead, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+    """PC-PIMC, weighed by what one action leads to in more worlds."""
+    planner = _valued(determinized.pimc_tree)(game, settings, evaluate, outputs)
+    if not settings.ahead_worlds:
+        return planner
+    search: determinized.Settings = settings.settings
+    worlds = Worlds("value", settings.ahead_worlds, search.tree, microbatch_size=search.microbatch_size)
+    by_hand = promised_values(_played(game, settings)) if has_prospects(game) else evaluate
+    rollouts = WithValues(settings.num_rollouts, settings.rollout_steps, settings=worlds)
+    ahead = _valued(_look_ahead)(game, rollouts, by_hand, outputs)
+    return weighed(planner, ahead, settings.ahead_scale, temperature=search.temperature)
+
+
 def _pimc(name: str, make: Callable[..., Planner], settings: Worlds, *fixed: str) -> PlannerEntry:
     return PlannerEntry(name, WithValues(settings=settings), _valued(make), _hidden, "weights", ("combine", *fixed), _ROLLOUTS)
+
+
+def _pc_pimc(name: str, settings: determinized.Settings) -> PlannerEntry:
+    return PlannerEntry(name, WithAhead(settings=settings), _and_ahead, _hidden, "weights", ("combine", *_WORLDS), _ROLLOUTS)
 
 
 def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
@@ -366,8 +389,8 @@ PLANNERS = (
     PlannerEntry("tp_mcts", WithRival(Models(rival="closest")), _with_models, _many, "weights", by_hand=_VALUES),
     PlannerEntry("modelled_fdts", WithModels(search=WithBandit(), values="heuristic"), _modelled, _many, "weights", _TREE),
     PlannerEntry("modelled_mcts", WithModels(search=_MCTS, values="heuristic"), _modelled, _many, "weights", _TREE),
-    _pimc("pc_pimc", determinized.pimc_tree, determinized.Settings(), *_WORLDS),
-    _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
+    _pc_pimc("pc_pimc", determinized.Settings()),
+    _pc_pimc("medoid", determinized.Settings(combine="medoid")),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),
     _pimc("pimc_value", _look_ahead, Worlds(combine="value")),
     PlannerEntry("ismcts", dataclasses.replace(_MCTS, values=AUTO), _information_sets, _hidden, fixed=_TREE),
