@@ -36,6 +36,7 @@ GUIDED = ("network", "pc_pimc", "pimc", "medoid", "true_sight")  # where nothing
 LONG_NETWORK = "weights=long"  # that of the long run, which comes with the package
 SELF_TAUGHT = f"pc_pimc:num_worlds=3,num_simulations=100,{LONG_NETWORK}"
 SELF_TAUGHT_LARGE = f"pc_pimc:num_worlds=3,num_simulations=800,prospects=0.5,guess=bundled,{LONG_NETWORK}"
+AND_AHEAD = f"{SELF_TAUGHT_LARGE},ahead_worlds=60"
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
@@ -175,7 +176,7 @@ def round_robin(plan: StrategoPlan) -> list[Measurement]:
 
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
     """The network of the long run in searches."""
-    players = (SELF_TAUGHT, SELF_TAUGHT_LARGE)
+    players = (SELF_TAUGHT, SELF_TAUGHT_LARGE, AND_AHEAD)
     ours = [Match(f"{TRUE},{LONG_NETWORK}", "hunt"), *(Match(player, bot) for player in players for bot in BOTS)]
     return plan.matches(ours) + plan.matches([Match(SELF_TAUGHT_LARGE, NO_NETWORK)], few=True)
 

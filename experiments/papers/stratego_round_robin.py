@@ -13,6 +13,7 @@ from training.play import elo
 
 _SHARED = "num_worlds=3,num_simulations=100"
 _NETWORK = "weights=long"
+_SHORT = "horizon=5,bandit=ucb,c=0.5"  # values by hand differ by little, and what is beyond is chance
 PLAYERS = {
     "random": "random",
     "hunt": "hunt",
@@ -20,10 +21,10 @@ PLAYERS = {
     "one move ahead, by hand": "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none",
     "PC-PIMC": f"pc_pimc:{_SHARED},{_NETWORK}",
     "PIMC": f"pimc:{_SHARED},{_NETWORK}",
-    "PC-PIMC, half by hand": f"pc_pimc:{_SHARED},prospects=0.5,{_NETWORK}",
-    "FDTS in worlds": f"determinized_fdts:{_SHARED}",
-    "OEP in worlds": f"determinized_oep:{_SHARED}",
-    "ISMCTS": "ismcts:num_simulations=300",
+    "PC-PIMC, half by hand, and ahead": f"pc_pimc:{_SHARED},prospects=0.5,guess=usual,ahead_worlds=30,{_NETWORK}",
+    "FDTS in worlds": f"determinized_fdts:{_SHARED},{_SHORT}",
+    "OEP in worlds": f"determinized_oep:{_SHARED},horizon=4",
+    "ISMCTS": f"ismcts:num_simulations=300,{_SHORT}",
 }
 PAIRS = tuple((later, earlier) for earlier, later in itertools.combinations(PLAYERS.values(), 2))
 
