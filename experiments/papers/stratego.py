@@ -133,7 +133,7 @@ def bots(plan: StrategoPlan) -> list[Measurement]:
 
 def methods(plan: StrategoPlan) -> list[Measurement]:
     """PC-PIMC against PIMC, against the network alone, and against searches without a network."""
-    others = [Match(USUAL, other) for other in (PIMC, PLAIN, "ismcts:num_simulations=300")]
+    others = [Match(USUAL, other) for other in (PIMC, PLAIN, "ismcts:num_simulations=300,horizon=5,bandit=ucb,c=0.5")]
     return plan.matches([Match(USUAL, "network")]) + plan.matches(others, few=True)
 
 
