@@ -80,7 +80,10 @@ class StrategoPlan(Plan):
 
     def matches(self, pairs: Iterable[Match], *, few: bool = False) -> list[Measurement]:
         """What is to be played; matches are the labels."""
-        games = few_of(self.games) if few else self.games
+        return self.matches_of(few_of(self.games) if few else self.games, pairs)
+
+    def matches_of(self, games: int, pairs: Iterable[Match]) -> list[Measurement]:
+        """What is to be played in so many games each."""
         return [Measurement(pair.name(games), partial(play, pair, games, self.batch, self.named(pair)), pair) for pair in pairs]
 
     def named(self, pair: Match) -> tuple[str, str]:
@@ -170,8 +173,8 @@ def full_by_hand(plan: StrategoPlan) -> list[Measurement]:
 
 
 def round_robin(plan: StrategoPlan) -> list[Measurement]:
-    """Everybody against everybody, with the network of the long run."""
-    return plan.matches((Match(*pair) for pair in PAIRS), few=True)
+    """Everybody against everybody, with the network of the long run; an eighth of the games, as each meets many."""
+    return plan.matches_of(max(plan.games // 8, 2), (Match(*pair) for pair in PAIRS))
 
 
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
