@@ -174,7 +174,7 @@ def full_by_hand(plan: StrategoPlan) -> list[Measurement]:
 
 def round_robin(plan: StrategoPlan) -> list[Measurement]:
     """Everybody against everybody, with the network of the long run; an eighth of the games, as each meets many."""
-    return plan.matches_of(max(plan.games // 8, 2), (Match(*pair) for pair in PAIRS))
+    return plan.matches_of(max(2 * (plan.games // 16), 2), (Match(*pair) for pair in PAIRS))
 
 
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
