@@ -71,7 +71,10 @@ def lower_plan(game, spec):
     lowered(planner.plan, params, keys(), memory, views, SEATS, ACTIVE)
 
 
-@pytest.mark.parametrize("spec", ["mcs:num_simulations=4", pytest.param("pc_pimc:num_simulations=4", marks=pytest.mark.slow)])
+IN_WORLDS = pytest.param("pc_pimc:num_simulations=4,ahead_worlds=3", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("spec", ["mcs:num_simulations=4", IN_WORLDS])
 def test_a_step_and_a_search_on_small_boards(spec):
     game = jaxgames.make("hex", "adh-3" if "pimc" in spec else "hex-3")
     lower_step(game)
