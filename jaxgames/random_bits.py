@@ -49,6 +49,10 @@ class LaneKey(NamedTuple):
     first: Array
     second: Array
 
+    def spread(self) -> LaneKey:
+        """Gives the same keys with one more axis, [...] -> [..., 1], to be taken with the numbers of many words or children."""
+        return LaneKey(self.first[..., None], self.second[..., None])
+
 
 def lane_key(key: Array) -> LaneKey:
     """Makes a lane key from an ordinary key, and consumes it.

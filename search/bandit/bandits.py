@@ -234,16 +234,14 @@ def final_choice(lane: LaneKey, policy: Array) -> Array:
     Returns:
       int32 [B, P].
     """
-    spread = LaneKey(lane.first[:, None], lane.second[:, None])
-    noise = _noise(spread, policy.reshape(policy.shape[0], -1)).reshape(policy.shape)
+    noise = _noise(lane.spread(), policy.reshape(policy.shape[0], -1)).reshape(policy.shape)
     return choose(noise, policy > 0)
 
 
 def rounding_noise(lanes: LaneKey, num_players: int) -> Array:
     """Draws float32 [L, P] in [0, 1): by it, values between the units of a credit are rounded up or down."""
     lanes = random_bits.fold(lanes, _ROUNDING)
-    spread = LaneKey(lanes.first[:, None], lanes.second[:, None])
-    return random_bits.uniform(random_bits.bits(spread, jnp.arange(num_players, dtype=jnp.int32)))
+    return random_bits.uniform(random_bits.bits(lanes.spread(), jnp.arange(num_players, dtype=jnp.int32)))
 
 
 def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]) -> Bandit:
