@@ -169,7 +169,7 @@ def test_a_population_moves_on_with_the_game():
         (lambda: Settings(horizon=1024), "horizon=1024: must be < 1024"),
         (lambda: Settings(survivors=0.01), r"survivors=0\.01"),
         (lambda: Settings(mutation=1.1), r"mutation=1\.1"),
-        (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "leaf_parallelism=4: oep takes num_simulations"),
+        (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "leaf_parallelism=4: oep takes values, num_simulations"),
         (lambda: presets.by_name(GAME, "evolve"), "must be one of fdts"),
     ],
 )
