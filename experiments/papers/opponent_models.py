@@ -42,6 +42,7 @@ class Contest:
 
 _ORACLE = "weights=none,root=true,num_simulations=256,values=prospects"
 STRONGEST = f"sp_mcts:{_ORACLE}"
+WITHOUT_MODELS = ("fdts", "oep", "fdts:leaf_parallelism=4,values=prospects", "oep:values=prospects")
 ORACLES = (
     (STRONGEST, "simple"),
     (STRONGEST, "simple_unbiased"),
@@ -54,7 +55,7 @@ ORACLES = (
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects,model=simple_unbiased", "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects,rival=closest", "simple"),
     ("sp_mcts:weights=none,root=true,num_simulations=256,values=heuristic", "simple"),
-    *((without_models, opponent) for without_models in ("fdts", "oep") for opponent in ("simple", "simple_unbiased")),
+    *((without_models, opponent) for without_models in WITHOUT_MODELS for opponent in ("simple", "simple_unbiased")),
 )
 FAIR = (
     ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple"),
