@@ -49,7 +49,7 @@ class LaneKey(NamedTuple):
     first: Array
     second: Array
 
-    def spread(self) -> LaneKey:
+    def column(self) -> LaneKey:
         """Gives the same keys with one more axis, [...] -> [..., 1], to be taken with the numbers of many words or children."""
         return LaneKey(self.first[..., None], self.second[..., None])
 

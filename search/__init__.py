@@ -6,10 +6,10 @@ backend.
 """
 
 from search.bandit.bandits import thompson, ucb1, uniform
+from search.bandit.makers import fdts, mcs, mcts
 from search.check import check_planner
 from search.planner import Plan, Planner, as_agent
 from search.policy import policy_targets
-from search.presets import fdts, mcs, mcts
 
 __all__ = [
     "Plan",

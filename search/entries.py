@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,18 +36,13 @@ class WithBandit:
       bandit: how actions are chosen: ts (Thompson sampling), ucb (UCB1) or uniform (any, as likely).
       c: of UCB1, its weight of exploration; None: the published one.
       search: sizes.
-      values: what positions are worth where a simulation ends. heuristic: what `Game.heuristic` says; with Thompson sampling its
-        sign alone, as published. prospects: the game's hand-crafted evaluation (`Game.prospects`), of which the mean counts.
-        auto: prospects if the game has any, else the heuristic.
     """
 
     bandit: str = "ts"
     c: float | None = None
     search: Settings = Settings()
-    values: str = "heuristic"
 
     def __post_init__(self) -> None:
-        check_values(self.values)
         self.rule()
 
     def rule(self) -> Bandit:
@@ -55,12 +51,30 @@ class WithBandit:
 
 
 @dataclasses.dataclass(frozen=True)
-class WithGuide(WithBandit):
+class WithLeafValues(WithBandit):
+    """The same of a search that may value positions by hand.
+
+    Attributes:
+      values: what positions are worth where a simulation ends. heuristic: what `Game.heuristic` says; with Thompson sampling its
+        sign alone, as published. prospects: the game's hand-crafted evaluation (`Game.prospects`), of which the mean counts.
+        auto: prospects if the game has any, else the heuristic.
+    """
+
+    values: str = "heuristic"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_values(self.values)
+
+
+@dataclasses.dataclass(frozen=True)
+class WithGuide(WithLeafValues):
     """The same of a search that a network may guide.
 
     Attributes:
       prior_weight: with a network: its policy counts as so many simulations in the present state; 0: it is not asked for.
-      guide_values: with a network: players still undecided at the end of a simulation get its value instead of 0.
+      guide_values: with a network: players still undecided at the end of a simulation get its value where their heuristic is 0.
+        Not together with values=prospects; auto is heuristic then.
     """
 
     prior_weight: float = Guide.prior_weight
@@ -69,7 +83,7 @@ class WithGuide(WithBandit):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.guide_values and self.values == "prospects":
-            raise ValueError("guide_values=1: the network values positions, so values must be heuristic or auto, not 'prospects'")
+            raise ValueError("guide_values=1: takes the network's values, so values must be heuristic or auto, not 'prospects'")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,17 +133,22 @@ class WithAhead(WithValues):
       ahead_worlds: beside the search, look one action ahead in so many more determinizations, and multiply the weights of actions
         by exp(mean value / ahead_scale); values are the game's hand-crafted ones, `Game.prospects`, if it has any, else those of
         the search. 0: do not.
-      ahead_scale: of these values; the smaller, the more they count.
+      ahead_scale: temperature of these values; the smaller, the more they count. None: 0.2.
     """
 
     ahead_worlds: int = 0
-    ahead_scale: float = 0.2
+    ahead_scale: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.at_least(0, self, "ahead_worlds")
         checks.below(checks.COUNTS, self, "ahead_worlds")
-        checks.numbers(self, "ahead_scale", positive=True)
+        if self.ahead_scale is None:
+            return
+        if not self.ahead_worlds:
+            raise ValueError(f"ahead_scale={self.ahead_scale}: needs ahead_worlds, such as 60")
+        if not 0 < self.ahead_scale < math.inf:
+            raise ValueError(f"ahead_scale={self.ahead_scale}: must be finite and > 0")
 
 
 @dataclasses.dataclass(frozen=True)

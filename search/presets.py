@@ -7,27 +7,23 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jax import Array
-
-from jaxgames import checks
+from jaxgames import checks, shapes
 from jaxgames.abilities import has_prospects
 from jaxgames.agent import Agent
 from jaxgames.game import Game, hides_something, is_hidden
 from jaxgames.registration import NoSettings
 from jaxgames.turns import moves_at_once
-from search import arguments
 from search.bandit import bandits
 from search.bandit.bandits import Bandit
-from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
+from search.bandit.makers import flat_planner, tree_planner
 from search.bandit.settings import Settings
-from search.bandit.tree_search import decoupled_search
-from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of
-from search.entries import InWorlds, PlannerEntry, WithAhead, WithBandit, WithGuide, WithStrings, WithValues
+from search.by_prospects import ByProspects
+from search.dynamics import Dynamics, Evaluate, Outputs
+from search.entries import InWorlds, PlannerEntry, WithAhead, WithBandit, WithGuide, WithLeafValues, WithStrings, WithValues
 from search.information_sets import among_information_sets
 from search.modelled import AUTO, NETWORK, NO_AGENTS, Models, WithModels, WithRival, modelled, modelled_puct, valued_by_own_seat
 from search.planner import Planner
-from search.promised import Promised
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts, with_prospects
 from search.puct.search import puct
@@ -36,108 +32,6 @@ from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
 from search.turns.game import has_turns
 from search.weighed import weighed
-
-StateFunction = Callable[..., Array]
-
-
-def fdts(
-    game: Game | Dynamics,
-    bandit: Bandit | None = None,
-    *,
-    key: StateFunction | None = None,
-    arms: Callable | None = None,
-    guide: Guide | None = None,
-    **settings: Any,
-) -> Planner:
-    """Fixed-depth tree search: every state of every simulation is kept, and the tree lives through the episode.
-
-    Args:
-      game: the game; all its players plan for themselves, with the full state.
-      bandit: rule of choice; None: Thompson sampling.
-      key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
-      arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
-      guide: a network whose policy and values bias the search.
-      **settings: fields of `search.bandit.settings.Settings`, but for keep_all and rollout.
-
-    Raises:
-      ValueError: a setting that is not possible.
-      TypeError: one that does not exist.
-    """
-    return _tree_search(game, bandit, _sizes(settings, keep_all=True), key, arms, guide)
-
-
-def mcts(
-    game: Game | Dynamics,
-    bandit: Bandit | None = None,
-    *,
-    rollout: bool = True,
-    key: StateFunction | None = None,
-    arms: Callable | None = None,
-    **settings: Any,
-) -> Planner:
-    """Monte Carlo tree search: each simulation keeps one new state.
-
-    A simulation ends at the horizon also without rollouts, where the published code goes on to the first state that is not known;
-    in Pommerman few come that far.
-
-    Args:
-      game: as for `fdts`.
-      bandit: as for `fdts`.
-      rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
-      key: as for `fdts`.
-      arms: as for `fdts`.
-      **settings: as for `fdts`.
-
-    Raises:
-      ValueError, TypeError: as `fdts`.
-    """
-    return _tree_search(game, bandit, _sizes(settings, keep_all=False, rollout=rollout), key, arms)
-
-
-def mcs(game: Game | Dynamics, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
-    """Flat Monte Carlo search: bandits in the present state only, random play after it.
-
-    Arguments and errors are those of `fdts`, but there is no table.
-    """
-    return _flat_search(game, bandit, _sizes(settings), arms)
-
-
-def _tree_search(
-    game: Game | Dynamics,
-    bandit: Bandit | None,
-    settings: Settings,
-    key: StateFunction | None = None,
-    arms: Callable | None = None,
-    guide: Guide | None = None,
-) -> Planner:
-    bandit = _rule(bandit)
-    kind = "FDTS" if settings.keep_all else "MCTS" if settings.rollout else "MCTS (no rollouts)"
-    name = f"{'guided ' if guide else ''}{kind} + {bandit.name}"
-    return decoupled_search(dynamics_of(game, key=key, arms=arms), bandit, settings, name, guide)
-
-
-def _flat_search(game: Game | Dynamics, bandit: Bandit | None, settings: Settings, arms: Callable | None = None) -> Planner:
-    bandit = _rule(bandit)
-    return flat_search(dynamics_of(game, arms=arms), bandit, settings, f"MCS + {bandit.name}")
-
-
-def _sizes(settings: Mapping[str, Any], **variant: bool) -> Settings:
-    """Settings of a search by bandits: sizes by name, and its variant."""
-    names = [field.name for field in dataclasses.fields(Settings) if field.name not in ("keep_all", "rollout")]
-    for name in settings:
-        if name not in names:
-            raise TypeError(f"{name}={settings[name]!r}: no such setting; {checks.one_of(name, names)}")
-    return Settings(**variant, **settings)
-
-
-def _rule(bandit: Bandit | None) -> Bandit:
-    """The bandit that is given, or else Thompson sampling."""
-    if bandit is not None:
-        arguments.of_kind("bandit", bandit, Bandit, "search.thompson(), search.ucb1() or search.uniform()")
-    return bandit or bandits.thompson()
-
-
-# --- by name -----------------------------------------------------------------------------------------------------------
 
 
 def by_name(
@@ -209,34 +103,41 @@ def _hidden(game: Game) -> bool:
     return is_hidden(game) and not has_turns(game) and not _at_once(game)
 
 
-def _promises(game: Game, values: str) -> bool:
-    """Says whether positions are worth what they promise, or else what the heuristic says."""
-    return has_prospects(game) if values == AUTO else values == "prospects"
+def _by_prospects(game: Game, values: str) -> bool:
+    """Says whether positions are worth their prospects, or else what the heuristic says.
+
+    Raises:
+      ValueError: they are to be, and the game has none.
+    """
+    if values == "prospects" and not has_prospects(game):
+        raise ValueError(f"values='prospects': game={game.name!r} does not say what its positions promise; take heuristic")
+    return values != "heuristic" and has_prospects(game)
 
 
 def _valued_game(game: Game, values: str) -> Any:
-    return Promised(game) if _promises(game, values) else game
+    """The game, by what its positions are worth."""
+    return ByProspects(game) if _by_prospects(game, values) else game
 
 
-def _with_rule(game: Game, settings: WithBandit) -> tuple[Any, Bandit]:
-    """The game by what positions are worth, and the bandit that counts such values."""
+def _bandit_for(game: Game, settings: WithLeafValues) -> Bandit:
+    """The bandit that counts what positions are worth."""
     rule = settings.rule()
-    return _valued_game(game, settings.values), bandits.graded(rule) if _promises(game, settings.values) else rule
+    return bandits.counting_means(rule) if _by_prospects(game, settings.values) else rule
 
 
-def _bandits(game: Game, settings: WithBandit) -> Planner:
-    return _tree_search(*_with_rule(game, settings), settings.search)
+def _bandits(game: Game, settings: WithLeafValues) -> Planner:
+    return tree_planner(_valued_game(game, settings.values), _bandit_for(game, settings), settings.search)
 
 
 def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
-    if settings.guide_values:
+    if settings.guide_values:  # the network says what undecided positions are worth
         settings = dataclasses.replace(settings, values="heuristic")
-    return _tree_search(*_with_rule(game, settings), settings.search, guide=guide)
+    return tree_planner(_valued_game(game, settings.values), _bandit_for(game, settings), settings.search, guide=guide)
 
 
-def _flat(game: Game, settings: WithBandit) -> Planner:
-    return _flat_search(*_with_rule(game, settings), settings.search)
+def _flat(game: Game, settings: WithLeafValues) -> Planner:
+    return flat_planner(_valued_game(game, settings.values), _bandit_for(game, settings), settings.search)
 
 
 def _strings(make: Callable[[Any, action_sequences.Settings], Planner]) -> Callable[..., Planner]:
@@ -276,11 +177,13 @@ def _and_ahead(game: Any, settings: WithAhead, evaluate: Evaluate | None = None,
     if not settings.ahead_worlds:
         return planner
     search: determinized.Settings = settings.settings
-    worlds = Worlds("value", settings.ahead_worlds, search.tree, microbatch_size=search.microbatch_size)
+    count, scale = settings.ahead_worlds, _AHEAD_SCALE if settings.ahead_scale is None else settings.ahead_scale
+    worlds = Worlds("value", count, search.tree, microbatch_size=search.microbatch_size)
     by_hand = promised_values(_played(game, settings)) if has_prospects(game) else evaluate
     rollouts = WithValues(settings.num_rollouts, settings.rollout_steps, settings=worlds)
     ahead = _valued(_look_ahead)(game, rollouts, by_hand, outputs)
-    return weighed(planner, ahead, settings.ahead_scale, temperature=search.temperature)
+    name, view = f"{planner.name}, looking ahead in {count} worlds", shapes.information_of(game)
+    return weighed(planner, ahead, scale, temperature=search.temperature, name=name, view=view)
 
 
 def _pimc(name: str, make: Callable[..., Planner], settings: Worlds, *fixed: str) -> PlannerEntry:
@@ -295,9 +198,9 @@ def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
     return PlannerEntry(name, settings, turn_mcts.turn_mcts, has_turns, budget="num_simulations")
 
 
-def _information_sets(game: Any, settings: WithBandit) -> Planner:
-    played, rule = _with_rule(game, settings)
-    return among_information_sets(played, lambda dynamics: _tree_search(dynamics, rule, settings.search))
+def _information_sets(game: Any, settings: WithLeafValues) -> Planner:
+    played, rule = _valued_game(game, settings.values), _bandit_for(game, settings)
+    return among_information_sets(played, lambda dynamics: tree_planner(dynamics, rule, settings.search))
 
 
 def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
@@ -315,7 +218,7 @@ def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
         return is_hidden(game) and game.open_game != game and entry.suits(game.open_game)
 
     planner = entry.settings
-    if isinstance(planner, WithBandit | WithStrings):  # not as published anyway
+    if isinstance(planner, WithLeafValues | WithStrings):  # nobody has published these in worlds, so no default binds
         planner = dataclasses.replace(planner, values=AUTO)
     settings = InWorlds(Worlds(), planner)
     return dataclasses.replace(entry, name=f"determinized_{entry.name}", settings=settings, build=build, suits=suits)
@@ -334,7 +237,7 @@ def _with_models(
     agents: Mapping[str, Agent] = NO_AGENTS,
 ) -> Planner:
     by_hand = evaluate is None
-    values = evaluate or (promised_values(game) if _promises(game, settings.values) else heuristic_values(game))
+    values = evaluate or (promised_values(game) if _by_prospects(game, settings.values) else heuristic_values(game))
     for name in ("model", "partner"):
         if by_hand and getattr(settings.models, name) == NETWORK:
             raise ValueError(f"{name}={NETWORK!r}: needs weights")
@@ -353,24 +256,28 @@ def _modelled(
 
     def make(dynamics: Dynamics) -> Planner:
         guide = None
-        if _promises(game, settings.values):
+        if _by_prospects(game, settings.values):
             dynamics, values = valued_by_own_seat(dynamics, promised_values(game))
             guide = Guide(values, prior_weight=0.0, values=True)
-        return _tree_search(dynamics, bandit, settings.search.search, guide=guide)
+        return tree_planner(dynamics, bandit, settings.search.search, guide=guide)
 
     return modelled(game, make, settings.models, evaluate, outputs, agents)
 
 
 _TREE = ("keep_all", "rollout")
 _ROLLOUTS, _VALUES = ("num_rollouts", "rollout_steps"), ("values",)
-_MCTS = WithBandit(search=Settings(keep_all=False))
+_AHEAD_SCALE = 0.2
+_SIZES = Settings(keep_all=False)
+_MCTS = WithLeafValues(search=_SIZES)
 _WORLDS = ("reuse", "value_temperature")
 
 _FOR_ALL = (
     PlannerEntry("fdts", WithGuide(), _guided, _of_steps, "guide", _TREE),
     PlannerEntry("mcts", _MCTS, _bandits, _of_steps, fixed=_TREE),
-    PlannerEntry("mcts_no_rollout", WithBandit(search=Settings(keep_all=False, rollout=False)), _bandits, _of_steps, fixed=_TREE),
-    PlannerEntry("mcs", WithBandit(), _flat, _of_steps, fixed=(*_TREE, "table_rows", "table_bytes")),
+    PlannerEntry(
+        "mcts_no_rollout", WithLeafValues(search=Settings(keep_all=False, rollout=False)), _bandits, _of_steps, fixed=_TREE
+    ),
+    PlannerEntry("mcs", WithLeafValues(), _flat, _of_steps, fixed=(*_TREE, "table_rows", "table_bytes")),
     PlannerEntry("oep", WithStrings(), _strings(action_sequences.oep_strings), _of_steps),
     PlannerEntry("rolling_horizon", WithStrings(), _strings(action_sequences.rolling_horizon_strings), _of_steps),
     PlannerEntry("greedy_action", NoSettings(), lambda game, settings: greedy.greedy_action(game), has_turns),
@@ -388,7 +295,9 @@ PLANNERS = (
     PlannerEntry("sp_mcts", WithModels(), _with_models, _many, "weights", ("rival",), _VALUES),
     PlannerEntry("tp_mcts", WithRival(Models(rival="closest")), _with_models, _many, "weights", by_hand=_VALUES),
     PlannerEntry("modelled_fdts", WithModels(search=WithBandit(), values="heuristic"), _modelled, _many, "weights", _TREE),
-    PlannerEntry("modelled_mcts", WithModels(search=_MCTS, values="heuristic"), _modelled, _many, "weights", _TREE),
+    PlannerEntry(
+        "modelled_mcts", WithModels(search=WithBandit(search=_SIZES), values="heuristic"), _modelled, _many, "weights", _TREE
+    ),
     _pc_pimc("pc_pimc", determinized.Settings()),
     _pc_pimc("medoid", determinized.Settings(combine="medoid")),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),

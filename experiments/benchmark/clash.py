@@ -33,7 +33,7 @@ from jaxgames.clash import bots, rules
 from jaxgames.clash.game import Clash, make
 from jaxgames.clash.state import State
 from jaxgames.random_bits import LaneKey
-from search import presets
+from search import fdts
 
 STEPS = 256
 STEPS_PER_SECOND = 2
@@ -91,7 +91,7 @@ def plan(batch: int, *, positions: int = 64, steps: int = MID_GAME, simulations:
     """Makes a program of FDTS in random battles, half of `steps` to all of them old; a simulation is one unit."""
     game = make("beginner", positions=positions)
     settings: dict[str, Any] = {**PAPER, **together(batch), **sizes}
-    planner = presets.fdts(game, num_simulations=simulations, **settings)
+    planner = fdts(game, num_simulations=simulations, **settings)
 
     def start(key: Array, numbers: Array) -> Lanes:
         lanes = begin(game, key, numbers)
@@ -121,7 +121,7 @@ def step_and_planner(batch: int) -> dict[str, Compiled]:
     game = make("beginner")
     _, states = start_shapes(game, batch)
     actions = jax.ShapeDtypeStruct((batch, 2), jnp.int32)
-    planner = presets.fdts(game, num_simulations=4 * game.num_arms, **PAPER)
+    planner = fdts(game, num_simulations=4 * game.num_arms, **PAPER)
     return {
         "step": (jax.vmap(lambda state, chosen: game.apply(state, chosen)), (states, actions)),
         "planner": compiled_plan(game, planner, PLAN_BATCH),

@@ -16,7 +16,7 @@ from experiments.benchmark.case import Case, Program, Request, Tally
 from experiments.benchmark.harness import throughput, time_program
 from experiments.benchmark.lanes import mixed
 from jaxgames import runtime
-from search.presets import fdts
+from search import fdts
 from training.learn.dagger import Dagger, DaggerConfig
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig

@@ -39,8 +39,8 @@ from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.simple_agent import all_simple_moves, init_memory, pick_move
 from jaxgames.pommerman.state import State
 from jaxgames.random_bits import LaneKey
+from search import fdts
 from search.planner import Planner
-from search.presets import fdts
 
 MODE = "ffa"
 MOVE_BITS = 3

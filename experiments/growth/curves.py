@@ -11,7 +11,7 @@ from experiments.benchmark import cases, harness, hex, pommerman
 from experiments.benchmark.case import LEAST_REPEATS, Program, Request
 from jaxgames import runtime
 from jaxgames.hex import Hex, HexConfig
-from search.presets import fdts
+from search import fdts
 
 BATCH, CORES, LEARNERS, SIMULATIONS, MEMORY = "batch", "cores", "learners", "simulations", "memory"
 BATCHES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)

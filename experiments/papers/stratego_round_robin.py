@@ -1,4 +1,4 @@
-"""The round robin of Barrage: every kind of planner that plays a hidden game, with as many simulations each, and the bots."""
+"""The round robin of Barrage: the bots, and every kind of planner of a hidden game, with 300 simulations where it searches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from training.play import elo
 
 _SHARED = "num_worlds=3,num_simulations=100"
 _NETWORK = "weights=long"
-_SHORT = "horizon=5,bandit=ucb,c=0.5"  # values by hand differ by little, and what is beyond is chance
+_SHORT = "horizon=5,bandit=ucb,c=0.5"  # values of neighbours differ by hundredths, and random play beyond five moves is noise
 PLAYERS = {
     "random": "random",
     "hunt": "hunt",
@@ -37,33 +37,36 @@ def round_robin_table(found: Mapping[tuple[str, str], dict]) -> str:
     """
     if set(found) != set(PAIRS):
         return ""
-    number = len(PLAYERS)
-    scores, games, draws = (np.zeros((number, number)) for _ in range(3))
-    place = {player: index for index, player in enumerate(PLAYERS.values())}
-    for (first, second), one in found.items():
-        row, column = place[first], place[second]
-        won = one["wins"] + one["draws"] / 2
-        scores[row, column], scores[column, row] = won, one["games"] - won
-        games[row, column] = games[column, row] = one["games"]
-        draws[row, column] = draws[column, row] = one["draws"]
+    scores, games, draws = _added_up(found)
     ratings, errors = elo.fit(scores, games), elo.standard_errors(scores, games)
-    order = np.argsort(-ratings, kind="stable")
-    titles = list(PLAYERS)
+    order = np.argsort(-ratings, kind="stable").tolist()
     rows = []
     for rank, player in enumerate(order):
         drawn, played = int(draws[player].sum()), int(games[player].sum())
         won = int(scores[player].sum() - drawn / 2)
         total = points({"wins": won, "draws": drawn, "games": played})
         against = (f"{100 * scores[player, other] / games[player, other]:.0f}" if other != player else "" for other in order)
+        title, spec = list(PLAYERS.items())[player]
         rating = f"{ratings[player]:+.0f} ± {1.96 * errors[player]:.0f}"
-        rows.append([f"{rank + 1} {titles[player]}", rating, with_interval(*total), *against, _cost(found, player)])
-    columns = (str(rank + 1) for rank in range(number))
-    return markdown(["player", "Elo", "points, %", *columns, "CPU ms per move"], rows)
+        rows.append([f"{rank + 1} {title}", rating, with_interval(*total), *against, _cost(found, spec), f"`{spec}`"])
+    columns = (str(rank + 1) for rank in range(len(order)))
+    return markdown(["player", "Elo", "points, %", *columns, "CPU ms per move", "settings"], rows)
 
 
-def _cost(found: Mapping[tuple[str, str], dict], player: int) -> str:
-    """What a move of a player costs, by its match against the first, who takes next to nothing."""
-    if player == 0:
-        return NONE
-    one = found[PAIRS[player - 1]]
-    return f"{1e3 * one['cpu_seconds'] / one['moves'][0]:.1f}"
+def _added_up(found: Mapping[tuple[str, str], dict]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gives points, games and draws, of the row's player against the column's: float [N, N] each."""
+    scores, games, draws = (np.zeros((len(PLAYERS), len(PLAYERS))) for _ in range(3))
+    place = {spec: number for number, spec in enumerate(PLAYERS.values())}
+    for (first, second), one in found.items():
+        row, column = place[first], place[second]
+        won = one["wins"] + one["draws"] / 2
+        scores[row, column], scores[column, row] = won, one["games"] - won
+        games[row, column] = games[column, row] = one["games"]
+        draws[row, column] = draws[column, row] = one["draws"]
+    return scores, games, draws
+
+
+def _cost(found: Mapping[tuple[str, str], dict], spec: str) -> str:
+    """What a move of a player costs, by its match against random play, which takes next to nothing."""
+    one = found.get((spec, PLAYERS["random"]))
+    return f"{1e3 * one['cpu_seconds'] / one['moves'][0]:.1f}" if one else NONE

@@ -166,8 +166,8 @@ def ucb1(c: float = 2.0) -> Bandit:
     )
 
 
-def graded(bandit: Bandit) -> Bandit:
-    """The same bandit where all values are estimates, and their means count: with Thompson sampling not only their signs."""
+def counting_means(bandit: Bandit) -> Bandit:
+    """Gives the bandit that counts how much values are, also by Thompson sampling, which else counts their signs."""
     return bandit._replace(credit=bandit.soft_credit)
 
 
@@ -234,14 +234,14 @@ def final_choice(lane: LaneKey, policy: Array) -> Array:
     Returns:
       int32 [B, P].
     """
-    noise = _noise(lane.spread(), policy.reshape(policy.shape[0], -1)).reshape(policy.shape)
+    noise = _noise(lane.column(), policy.reshape(policy.shape[0], -1)).reshape(policy.shape)
     return choose(noise, policy > 0)
 
 
 def rounding_noise(lanes: LaneKey, num_players: int) -> Array:
     """Draws float32 [L, P] in [0, 1): by it, values between the units of a credit are rounded up or down."""
     lanes = random_bits.fold(lanes, _ROUNDING)
-    return random_bits.uniform(random_bits.bits(lanes.spread(), jnp.arange(num_players, dtype=jnp.int32)))
+    return random_bits.uniform(random_bits.bits(lanes.column(), jnp.arange(num_players, dtype=jnp.int32)))
 
 
 def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]) -> Bandit:

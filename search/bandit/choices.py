@@ -84,7 +84,7 @@ def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array
         scores = by_words(lanes, words)
         return scores if known is True else jnp.where(known, scores, by_chance(lanes, words))
 
-    return by_platform(lanes.spread(), words, cpu=in_branches, default=at_once)
+    return by_platform(lanes.column(), words, cpu=in_branches, default=at_once)
 
 
 def chance_keys(lanes: LaneKey, depth: Array) -> Array:

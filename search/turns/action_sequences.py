@@ -217,7 +217,7 @@ def _evolve(game: Game, settings: Settings, lanes: LaneKey, roots: Any, before: 
 def _random_arms(lanes: LaneKey, num_arms: int, shape: tuple[int, ...]) -> Array:
     """Draws arms, int32 [B, *shape]."""
     size = functools.reduce(lambda product, length: product * length, shape, 1)
-    words = random_bits.bits(lanes.spread(), jnp.arange(size))
+    words = random_bits.bits(lanes.column(), jnp.arange(size))
     return random_bits.below(words, num_arms).astype(jnp.int32).reshape(-1, *shape)
 
 
@@ -230,7 +230,7 @@ def _bred(game: Game, settings: Settings, lanes: LaneKey, now: Strings) -> Strin
     flat = population.rows(flat, population.order_of(flat.means()))
     keys = population.genome_keys(population.genome_keys(lanes, players), made)
     first, second = (population.rows(flat.genomes, population.by_game(p, made)) for p in population.parents(keys, kept))
-    each = LaneKey(*(population.by_game(half, made) for half in keys)).spread()
+    each = LaneKey(*(population.by_game(half, made) for half in keys)).column()
     gene = jnp.arange(length)
     coin = (random_bits.bits(each, _COIN + gene) >> 31) != 0
     mutates = random_bits.uniform(random_bits.bits(each, _MUTATION + gene)) < settings.mutation
@@ -248,7 +248,7 @@ def _met(game: Game, lanes: LaneKey, roots: Any, genomes: Array) -> Array:
     """Lets every string play once, against strings of the others. Returns what each is worth, float32 [B, P, N]."""
     batch, players, size, length = genomes.shape
     number = jnp.arange(size)
-    words = random_bits.bits(random_bits.fold(lanes, _PARTNERS).spread(), jnp.arange(players))
+    words = random_bits.bits(random_bits.fold(lanes, _PARTNERS).column(), jnp.arange(players))
     turn = random_bits.below_many(words, size)[..., None]
     chosen = jnp.take_along_axis(genomes, ((number + turn) % size)[..., None], axis=2)
     strings = jnp.transpose(chosen, (3, 0, 2, 1)).reshape(length, batch * size, players)

@@ -85,7 +85,7 @@ def generations_for(evaluations: int, settings: AnySettings) -> AnySettings:
 
 def genome_keys(lanes: LaneKey, count: int) -> LaneKey:
     """Gives each genome of each game a key: uint32 [B * count] each."""
-    keys = random_bits.fold(lanes.spread(), jnp.arange(count))
+    keys = random_bits.fold(lanes.column(), jnp.arange(count))
     return LaneKey(keys.first.reshape(-1), keys.second.reshape(-1))
 
 

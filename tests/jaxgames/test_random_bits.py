@@ -27,8 +27,7 @@ def word_by_definition(first, second, counter):
 
 def table(lane):
     """Words [LANES, COUNTERS] of lane keys with uint32 [LANES] halves."""
-    column = LaneKey(*(np.asarray(half)[:, None] for half in lane))
-    return np.asarray(jax.jit(random_bits.bits)(column, np.arange(COUNTERS)[None]))
+    return np.asarray(jax.jit(random_bits.bits)(LaneKey(*map(np.asarray, lane)).column(), np.arange(COUNTERS)[None]))
 
 
 def folded(numbers, lane=(0 * SEQUENCE, 0 * SEQUENCE)):

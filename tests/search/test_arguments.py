@@ -141,6 +141,7 @@ def test_views_of_something_else(planner):
         (lambda: determinized.true_sight(DARK, even, puct.Settings(num_simulations=2)), DARK),
         (lambda: determinized.determinized(DARK, search.mcs(HEX)), DARK),
         (lambda: search.presets.by_name(DARK, "ismcts"), DARK),
+        (lambda: search.presets.by_name(DARK, "pc_pimc", num_simulations=12, rollout_steps=1, ahead_worlds=2), DARK),
         (lambda: greedy.greedy_action(Hoard()), Hoard()),
         (lambda: greedy.greedy_turn(Hoard(), greedy.Settings(num_evaluations=2)), Hoard()),
         (lambda: search.presets.by_name(RIVALRY, "modelled_fdts", model="still"), RIVALRY),

@@ -18,7 +18,7 @@ import jaxgames
 from jaxgames import shapes
 from jaxgames.game import GameBase
 from jaxgames.hashing import hash_words
-from search import presets, puct
+from search import mcs, presets, puct
 from search.information_sets import Node, among_information_sets, information_sets
 
 TAKE, BET, WAIT = range(3)  # and after the bet: heads, tails
@@ -144,7 +144,7 @@ def test_what_was_learnt_of_information_sets_is_kept():
 def test_a_search_without_a_tree_draws_its_worlds_again_too():
     """After the bet one of both answers is right in every world, and either of them in half of all."""
     game = Coin()
-    planner = among_information_sets(game, lambda dynamics: presets.mcs(dynamics, num_simulations=400, horizon=1))
+    planner = among_information_sets(game, lambda dynamics: mcs(dynamics, num_simulations=400, horizon=1))
     info = State(jnp.int32(-1), jnp.bool_(True), jnp.float32(0), jnp.bool_(False))
     views = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], LANES, 0), info)
     keys, seats = jax.random.split(jax.random.key(1), LANES), jnp.zeros(LANES, jnp.int32)

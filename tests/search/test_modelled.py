@@ -372,7 +372,7 @@ def test_searches_by_bandits_take_promised_values_where_auto_finds_any(monkeypat
         guides.append(guide)
         return memoryless("search", lambda *_: None)
 
-    monkeypatch.setattr(presets, "_tree_search", note)
+    monkeypatch.setattr(presets, "tree_planner", note)
     for game, values, promised in ((Rivalry(), "auto", True), (Tug(), "auto", False), (Rivalry(), "heuristic", False)):
         presets.by_name(game, "modelled_fdts", values=values, model="still", root="true")
         assert (guides.pop() is not None) == promised
@@ -393,7 +393,7 @@ def test_in_searches_by_bandits_too_what_is_promised_to_the_own_seat_is_against_
         return memoryless("search", lambda *_: None)
 
     game = Hopeful(length=4)
-    monkeypatch.setattr(presets, "_tree_search", note)
+    monkeypatch.setattr(presets, "tree_planner", note)
     presets.by_name(game, "modelled_fdts", values="prospects", model="still", root="true", rival="closest")
     dynamics, guide = made.pop()
     states, seats = states_of(game, [1, 1, -1]), np.array([0, 1, 0], np.int32)

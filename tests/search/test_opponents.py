@@ -10,7 +10,7 @@ import pytest
 
 import jaxgames
 from jaxgames.agent import Agent, memoryless
-from search import fdts, presets, puct
+from search import fdts, mcs, puct
 from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
 from search.puct import tree as puct_tree
@@ -279,7 +279,7 @@ def test_a_neural_opponent_is_one_batch_and_new_weights_compile_nothing():
     def pulls(bias):
         return np.array([[0.0, 0, 0], [0.0, bias, 0.1]], np.float32)
 
-    planner = presets.mcs(single_player(GAME, memoryless("network", choose)), num_simulations=40, horizon=9)
+    planner = mcs(single_player(GAME, memoryless("network", choose)), num_simulations=40, horizon=9)
     states, seats, ones = states_of(GAME, [-2] * LANES), np.zeros(LANES, np.int32), np.ones(LANES, bool)
     run = jax.jit(lambda params, keys, *rest: planner.plan(params, keys, planner.init(LANES), *rest)[0].root_value)
     keys = jax.random.split(jax.random.key(3), LANES)

@@ -11,10 +11,14 @@ import pytest
 import jaxgames
 from jaxgames.specs import values_of, with_settings
 from search import presets
-from search.bandit.bandits import thompson
+from search.bandit import flat, makers
 from search.bandit.guide import Guide
+from search.by_prospects import ByProspects
+from search.entries import WithStrings
+from search.guessed import GuessedWorlds
+from search.information_sets import Node
 from search.modelled import Models, WithModels
-from search.promised import Promised
+from search.turns import action_sequences
 from tests.rivalry import Rivalry
 from tests.tug import PULL, Tug
 
@@ -26,8 +30,8 @@ SIZES = {"num_simulations": 8, "horizon": 5, "leaf_parallelism": 2, "microbatch_
 def made(monkeypatch):
     """What the searches by bandits were called with."""
     calls = []
-    for name in ("decoupled_search", "flat_search"):
-        monkeypatch.setattr(presets, name, lambda *arguments, name=name: calls.append((name, *arguments)))
+    for module, name in ((makers, "decoupled_search"), (flat, "flat_search")):
+        monkeypatch.setattr(module, name, lambda *arguments, name=name: calls.append((name, *arguments)))
     return calls
 
 
@@ -87,14 +91,51 @@ def test_what_positions_promise_is_played_for(name):
     assert (plan.actions == PULL).mean() > 0.9, "strings that evolve may have met no pull at all"
 
 
-def test_in_worlds_and_among_information_sets_games_promises_are_the_default():
-    stratego = presets.planners_of(jaxgames.make("stratego", "mini"))
-    worlds = ("determinized_fdts", "determinized_mcts", "determinized_mcs", "determinized_oep", "ismcts")
-    assert {values_of(stratego[name].settings)["values"] for name in worlds} == {"auto"}
+STRATEGO = jaxgames.make("stratego", "mini")
+STRINGS = action_sequences.Settings(horizon=3)
+IN_WORLDS = ("determinized_fdts", "determinized_mcts", "determinized_mcs", "determinized_oep", "ismcts")
+
+
+def test_in_worlds_and_among_information_sets_prospects_are_the_default():
+    entries = presets.planners_of(STRATEGO)
+    assert {values_of(entries[name].settings)["values"] for name in IN_WORLDS} == {"auto"}
     assert values_of(presets.planners_of(POMMERMAN)["fdts"].settings)["values"] == "heuristic"
-    promised = Promised(jaxgames.make("stratego", "mini"))
-    assert promised.open_game == Promised(promised.game.open_game)
-    assert copy.copy(promised) == promised and pickle.loads(pickle.dumps(promised)) == promised
+    valued = ByProspects(STRATEGO)
+    assert valued.open_game == ByProspects(STRATEGO.open_game) and valued.name == "stratego"
+    assert copy.copy(valued) == valued and pickle.loads(pickle.dumps(valued)) == valued
+    assert hash(valued) == hash(ByProspects(STRATEGO))
+    with pytest.raises(ValueError, match="game='hex': does not say what its positions promise"):
+        ByProspects(OPEN)
+
+
+@pytest.mark.parametrize("game", [STRATEGO, GuessedWorlds(STRATEGO, STRATEGO.usual_chances)], ids=["even", "usual"])
+@pytest.mark.parametrize("name", ["determinized_fdts", "determinized_mcs", "ismcts"])
+def test_in_worlds_and_among_information_sets_prospects_are_backed_up(name, game, monkeypatch):
+    """What the search is made of says so: the searches themselves are not made."""
+    asked = []
+
+    def stop(*arguments):
+        asked.append(arguments)
+        raise NotImplementedError
+
+    for module, function in ((makers, "decoupled_search"), (flat, "flat_search")):
+        monkeypatch.setattr(module, function, stop)
+    states = jax.vmap(STRATEGO.init)(jax.random.split(jax.random.key(0), 3))
+    expected = jax.vmap(STRATEGO.prospects)(states).tolist()
+    assert expected != jax.vmap(STRATEGO.heuristic)(states).tolist()
+    for values, found in (("auto", expected), ("heuristic", jax.vmap(STRATEGO.heuristic)(states).tolist())):
+        with pytest.raises(NotImplementedError):
+            presets.planners_of(STRATEGO)[name].build(game, presets.planners_of(STRATEGO)[name].configure({"values": values}))
+        backed_up, rule, *_ = asked.pop()
+        assert backed_up.heuristic(Node(states, None) if name == "ismcts" else states).tolist() == found
+        assert (rule.credit is rule.soft_credit) == (values == "auto")
+
+
+def test_strings_evolve_in_the_game_by_its_values():
+    build = presets._strings(lambda game, settings: (game, settings))
+    for values, game in (("auto", ByProspects(STRATEGO)), ("prospects", ByProspects(STRATEGO)), ("heuristic", STRATEGO)):
+        assert build(STRATEGO, WithStrings(STRINGS, values)) == (game, STRINGS)
+    assert build(OPEN, WithStrings(STRINGS, "auto")) == (OPEN, STRINGS)
 
 
 def test_a_network_guides_fdts(made):
@@ -105,10 +146,12 @@ def test_a_network_guides_fdts(made):
     guide = made[0][-1]
     assert isinstance(guide, Guide) and (guide.evaluate, guide.prior_weight, guide.values) == (evaluate, 2.0, True)
     assert made.pop()[4] == "guided FDTS + TS"
-    with pytest.raises(ValueError, match="guide_values=1: the network values positions, so values must be heuristic or auto"):
+    with pytest.raises(ValueError, match="guide_values=1: takes the network's values, so values must be heuristic or auto"):
         presets.by_name(Hopeful(), "fdts", evaluate=evaluate, guide_values=True, values="prospects")
     presets.by_name(Hopeful(), "fdts", evaluate=evaluate, guide_values=True, values="auto")
-    assert made.pop()[2].credit is not thompson().soft_credit, "undecided players have a heuristic of 0"
+    _, dynamics, bandit, *_ = made.pop()
+    assert (dynamics.heuristic(jax.vmap(Hopeful().state)(jnp.zeros(2, jnp.int32))) == 0.5).all(), "auto leaves it to the network"
+    assert bandit.credit is not bandit.soft_credit
     presets.by_name(TUG, "fdts")
     assert made.pop()[-1] is None
     with pytest.raises(ValueError, match="planner='mcts': takes no network"):

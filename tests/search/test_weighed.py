@@ -69,6 +69,51 @@ def test_what_the_first_gives_no_weight_is_not_chosen():
     assert plan.actions[0, 0] == 7 and plan.action_weights[0, 0].tolist() == [0.0, 0.0, 1.0, 0.0]
 
 
+def test_a_plan_without_weights_stays_as_it_is():
+    nothing = FIRST | {"weights": [[0.0] * 4], "legal": [[False, True, True, False]]}
+    assert (ask(weighed(told(**nothing), told(**OTHER), scale=0.1)).actions == PASS).all()
+
+
+def test_values_that_are_no_numbers_are_the_least():
+    broken = OTHER | {"values": [[1.0, np.nan, 0.0, 0.1]]}  # of action 7
+    plan = ask(weighed(told(**FIRST), told(**broken), scale=0.4))
+    assert plan.actions[0, 0] == 4 and plan.action_weights[0, 0, 2] == 0 and np.isfinite(plan.action_weights).all()
+    nothing = OTHER | {"values": [[np.nan] * 4]}
+    np.testing.assert_allclose(ask(weighed(told(**FIRST), told(**nothing), scale=0.4)).action_weights[0, 0], FIRST["weights"][0])
+
+
+def test_the_least_is_that_of_the_other_s_scale():
+    unlisted = {name: [row[:3] for row in rows] for name, rows in OTHER.items()}  # without action 4
+    plan = ask(weighed(told(**FIRST), told(**unlisted | {"values": [[1.0, 0.2, 0.5]]}, value_range=(0.0, 1.0)), scale=1.0))
+    expected = np.array([0.5, 0.3 * np.exp(0.5), 0.2 * np.exp(0.2), 0.0])
+    np.testing.assert_allclose(plan.action_weights[0, 0], expected / expected.sum(), rtol=1e-6)
+
+
+def test_both_remember_and_are_counted():
+    def counting(memory_bytes, search_bytes):
+        planner = told(**FIRST, memory_bytes=memory_bytes, search_bytes=search_bytes)
+        return planner._replace(
+            init=lambda batch_size: jnp.zeros(batch_size, jnp.int32),
+            reset=lambda memory, lanes: jnp.where(lanes, 0, memory),
+            plan=lambda params, keys, memory, *rest: (planner.plan(params, keys, (), *rest)[0], memory + memory_bytes),
+        )
+
+    both = weighed(counting(3, lambda lanes: 5 * lanes), counting(4, lambda lanes: 2 * lanes + 60), scale=1.0)
+    assert both.memory_bytes == 7 and (both.search_bytes(2), both.search_bytes(100)) == (64, 500)
+    assert weighed(counting(3, None), counting(4, None), scale=1.0).search_bytes is None
+    assert weighed(counting(3, None), counting(4, lambda lanes: lanes), scale=1.0).search_bytes(9) == 9
+    keys, seats, active = jax.random.split(jax.random.key(0), 1), jnp.zeros(1, jnp.int32), jnp.ones(1, bool)
+    _, memory = both.plan(None, keys, both.init(1), None, seats, active)
+    assert [part.tolist() for part in memory] == [[3], [4]]
+    assert [part.tolist() for part in both.reset(memory, active)] == [[0], [0]]
+
+
+def test_weights_stay_the_first_s_where_all_its_choices_are_worth_the_same():
+    same = OTHER | {"values": [[0.3] * 4]}
+    plan = ask(weighed(told(**FIRST), told(**same), scale=0.01))
+    np.testing.assert_allclose(plan.action_weights[0, 0], FIRST["weights"][0], rtol=1e-6)
+
+
 def test_the_final_choice_may_be_drawn():
     lanes = 2000
     many = {name: rows * lanes for name, rows in FIRST.items()}, {name: rows * lanes for name, rows in OTHER.items()}
@@ -86,17 +131,16 @@ def test_where_nothing_is_legal_or_nobody_asks_the_plan_is_the_first_s():
 def test_in_a_game_of_drawn_worlds():
     """Of the usual tests of planners all hold: legal choices, weights that sum to 1, lanes on their own."""
     sizes = {"num_simulations": 6, "num_worlds": 2, "rollout_steps": 4, "microbatch_size": 2}
-    planner, alone = presets.by_name(DARK, "pc_pimc", ahead_worlds=3, **sizes), presets.by_name(DARK, "pc_pimc", **sizes)
-    assert planner.name == "PC-PIMC, weighed by PIMC, no tree" and not planner.sees_state and not planner.uses_hidden
+    planner = presets.by_name(DARK, "pc_pimc", ahead_worlds=3, **sizes)
+    assert planner.name == "PC-PIMC, looking ahead in 3 worlds" and not planner.sees_state and not planner.uses_hidden
     check_planner(planner, DARK)
-    assert planner.memory_bytes >= alone.memory_bytes and planner.search_bytes(8) >= (alone.search_bytes or int)(8)
 
 
 def test_a_game_that_values_by_hand_is_valued_so(monkeypatch):
     """What looks ahead asks no network there."""
     stratego, asked = jaxgames.make("stratego", "mini"), []
     monkeypatch.setattr(presets, "_look_ahead", lambda game, evaluate, worlds, *, outputs: asked.append((evaluate, worlds)))
-    monkeypatch.setattr(presets, "weighed", lambda planner, other, scale, *, temperature: (scale, temperature))
+    monkeypatch.setattr(presets, "weighed", lambda planner, other, scale, *, temperature, **about: (scale, temperature))
 
     def network(params, states, seats):
         raise AssertionError
@@ -115,21 +159,17 @@ def test_a_game_that_values_by_hand_is_valued_so(monkeypatch):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: weighed(told(**FIRST), told(**OTHER), scale=0.0), "scale=0.0: must be > 0"),
-        (lambda: weighed(told(**FIRST), told(**OTHER), scale=0.1, temperature=-1.0), "temperature=-1.0: must be >= 0"),
+        (lambda: weighed(told(**FIRST), told(**OTHER), scale=0.0), "scale=0.0: must be finite and > 0"),
+        (lambda: weighed(told(**FIRST), told(**OTHER), scale=np.inf), "scale=inf: must be finite and > 0"),
+        (lambda: weighed(told(**FIRST), told(**OTHER), scale=0.1, temperature=-1.0), "temperature=-1.0: must be finite and >= 0"),
         (lambda: weighed(told(**FIRST), told(**OTHER, sees_state=False), scale=0.1), "must be shown the same as 'told'"),
         (lambda: weighed(told(**FIRST), 3, scale=0.1), "other=3: must be a search.planner.Planner"),
         (lambda: presets.by_name(DARK, "pc_pimc", ahead_worlds=-1), "ahead_worlds=-1: must be >= 0"),
-        (lambda: presets.by_name(DARK, "pc_pimc", ahead_scale=0.0), "ahead_scale=0.0: must be > 0"),
+        (lambda: presets.by_name(DARK, "pc_pimc", ahead_worlds=2, ahead_scale=0.0), "ahead_scale=0.0: must be finite and > 0"),
+        (lambda: presets.by_name(DARK, "pc_pimc", ahead_scale=0.1), "ahead_scale=0.1: needs ahead_worlds, such as 60"),
         (lambda: presets.by_name(DARK, "pimc", ahead_worlds=3), "ahead_worlds=3: pimc takes"),
     ],
 )
 def test_what_cannot_be(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_weights_stay_the_first_s_where_all_its_choices_are_worth_the_same():
-    same = OTHER | {"values": [[0.3] * 4]}
-    plan = ask(weighed(told(**FIRST), told(**same), scale=0.01))
-    np.testing.assert_allclose(plan.action_weights[0, 0], FIRST["weights"][0], rtol=1e-6)

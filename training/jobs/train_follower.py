@@ -10,7 +10,7 @@ from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.registration import usual_opponent
-from search import presets
+from search import fdts
 from search.all_seats import for_all_seats
 from search.bandit import bandits
 from search.bandit.guide import Guide
@@ -157,7 +157,7 @@ def make_oracle(config: TrainConfig, who: PolicyValue) -> tuple[Planner, Any]:
         if oracle.guide_values:
             other.check_values(f"guide={oracle.guide}", "guide_values")
         guide = Guide(other.evaluate, oracle.prior_weight, oracle.guide_values, other.encoder.outputs)
-    planner = presets.fdts(
+    planner = fdts(
         who.game,
         bandits.by_name(oracle.bandit),
         num_simulations=oracle.num_simulations,

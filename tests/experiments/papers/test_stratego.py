@@ -38,8 +38,10 @@ def test_the_page(tmp_path):
     assert len(robin) == len(stratego_round_robin.PLAYERS)
     # Each makes 68.75 % against all that stand before it in the list, so the last of the list is the first of the table.
     assert robin[0].startswith("| 1 ISMCTS | +") and " | 68.8 (65–72) |  | 69 | " in robin[0]
-    assert robin[0].endswith(" | 69 | 16.0 |"), "the last column is the cost"
-    assert robin[-1].startswith(f"| {len(robin)} random | +0 ± 0 | 31.2 (28–35) | 31 | ") and robin[-1].endswith(" | 31 |  | – |")
+    assert robin[0].endswith(" | 69 | 16.0 | `ismcts:num_simulations=300,horizon=5,bandit=ucb,c=0.5` |"), "cost and settings"
+    assert robin[-1].startswith(f"| {len(robin)} random | +0 ± 0 | 31.2 (28–35) | 31 | ") and robin[-1].endswith(
+        " | 31 |  | – | `random` |"
+    )
     assert "stratego_learning.svg" in {path.name for path in tmp_path.iterdir()}
 
 
@@ -82,6 +84,11 @@ def test_players_have_the_network_that_the_page_means(tmp_path, player, with_fil
 def test_the_package_has_the_network_of_the_long_run():
     kept = StrategoPlan(CHECKOUT / "docs/results").kept_network(LONG.name)
     assert (agents.TRAINED / "stratego_pc_pimc.npz").read_bytes() == kept.read_bytes() != TAUGHT.read_bytes()
+
+
+def test_networks_with_which_rows_were_played_are_kept():
+    plan = StrategoPlan(CHECKOUT / "docs/results")
+    assert all(plan.kept_network(run).exists() for run in KEPT.values()) and TAUGHT.exists()
 
 
 @pytest.mark.parametrize("strong", ["careful", pytest.param("hunt", marks=pytest.mark.slow)])

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from jaxgames import random_bits
-from jaxgames.random_bits import LaneKey
 from search.bandit import bandits
 from search.bandit.choices import add_credit
 
@@ -50,7 +49,7 @@ def lanes_of(count, seed):
 def scores_of(bandit, words, num_arms):
     """Scores [N, P * K] of words [N, P * K], each row with a key of its own."""
     lanes = lanes_of(words.shape[0], 0)
-    return bandit.scores(LaneKey(lanes.first[:, None], lanes.second[:, None]), words, num_arms)
+    return bandit.scores(lanes.column(), words, num_arms)
 
 
 @jax.jit

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from search import fdts, presets
+from search import fdts, mcs, mcts, presets
 from search.bandit.settings import Settings
 from search.dynamics import dynamics_of
 from tests.search.reference import assert_like_reference, compiled, make
@@ -337,15 +337,15 @@ def test_bad_settings(kind, settings, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("preset", [presets.fdts, presets.mcts, presets.mcs])
+@pytest.mark.parametrize("preset", [fdts, mcts, mcs])
 def test_what_would_have_no_effect_is_refused(preset):
     dynamics = dynamics_of(Tug())
     with pytest.raises(ValueError, match=r"^arms: stands in for a game's own; of the dynamics of 'tug' replace a field$"):
         preset(dynamics, arms=Tug().search_arms)
-    if preset is not presets.mcs:
+    if preset is not mcs:
         with pytest.raises(ValueError, match=r"^key: stands in for a game's own; of the dynamics of 'tug' replace a field$"):
             preset(dynamics, key=Tug().state_key)
-    if preset is not presets.mcts:
+    if preset is not mcts:
         with pytest.raises(TypeError, match=r"^rollout=False: no such setting; must be one of num_simulations, "):
             preset(Tug(), rollout=False)
 

@@ -6,8 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from search import presets
-from search.presets import mcs
+from search import mcs, presets
 from tests.search.reference import assert_like_reference, compiled, make
 from tests.tug import PULL, Tug, states_of
 

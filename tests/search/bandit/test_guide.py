@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jaxgames import random_bits
-from search import fdts, presets
+from search import fdts
 from search.bandit import bandits, table
 from search.bandit.bandits import MAX_CREDITS, rounding_noise
 from search.bandit.choices import with_prior
@@ -344,5 +344,5 @@ def test_a_guide_has_a_network():
 
 
 def test_names():
-    assert presets.fdts(GAME, guide=Guide(network)).name == "guided FDTS + TS"
-    assert presets.fdts(GAME, bandits.ucb1()).name == "FDTS + UCB"
+    assert fdts(GAME, guide=Guide(network)).name == "guided FDTS + TS"
+    assert fdts(GAME, bandits.ucb1()).name == "FDTS + UCB"

@@ -1,4 +1,4 @@
-"""A game in which undecided positions are worth what they promise, for searches that back up the game's heuristic."""
+"""A game that is valued by its `prospects`, for searches that back up the game's heuristic."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from jaxgames.game import Game
 
 
 @dataclasses.dataclass(frozen=True)
-class Promised:
+class ByProspects:
     """A game whose `heuristic` is its hand-crafted evaluation, `Game.prospects`; all else is as in the game.
 
-    A search by Thompson sampling needs a bandit of `bandits.graded` for it: else only the sign of a value counts.
+    Thompson sampling counts the signs of values; `bandits.counting_means` makes a bandit that counts how much they are.
 
     Attributes:
-      game: one that says what its positions promise.
+      game: one that has `prospects`.
 
     Raises:
-      ValueError: it does not.
+      ValueError: it has none.
     """
 
     game: Any
 
     def __post_init__(self) -> None:
         if not has_prospects(self.game):
-            told = "does not say what its positions promise; take heuristic"
-            raise ValueError(f"values='prospects': game={self.game.name!r} {told}")
+            raise ValueError(f"game={self.game.name!r}: does not say what its positions promise; take its heuristic")
 
     def __getattr__(self, name: str) -> Any:
         if name == "game" or name.startswith("__"):  # what copies and pickles ask before there is a game
@@ -39,8 +38,8 @@ class Promised:
     @property
     def open_game(self) -> Game:
         """The same of the game with nothing hidden."""
-        return Promised(self.game.open_game)
+        return ByProspects(self.game.open_game)
 
     def heuristic(self, state: Any) -> Array:
-        """What a position promises, float32 [P]."""
+        """Values a position by hand, float32 [P]."""
         return self.game.prospects(state)
