@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from training.play import elo
 _SHARED = "num_worlds=3,num_simulations=100"
 _NETWORK = "weights=long"
 _SHORT = "horizon=5,bandit=ucb,c=0.5"  # values of neighbours differ by hundredths, and random play beyond five moves is noise
+_RANDOM = "random"
 PLAYERS = {
-    "random": "random",
+    "random": _RANDOM,
     "hunt": "hunt",
     "network alone": f"network:{_NETWORK}",
     "one move ahead, by hand": "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none",
@@ -30,34 +31,42 @@ PAIRS = tuple((later, earlier) for earlier, later in itertools.combinations(PLAY
 
 
 def round_robin_table(found: Mapping[tuple[str, str], dict]) -> str:
-    """Makes the cross-table, the best first; "" until everybody has met everybody.
+    """Makes the cross-table of those who have met random play, the best first; "" where nobody has.
 
     Args:
       found: results of `PAIRS`, with `wins`, `draws`, `losses` and `games` of the first, `cpu_seconds` and `moves`.
     """
-    if set(found) != set(PAIRS):
+    specs = [spec for spec in PLAYERS.values() if spec == _RANDOM or (spec, _RANDOM) in found]
+    if len(specs) < 2:
         return ""
-    scores, games, draws = _added_up(found)
+    scores, games, draws = _added_up(found, specs)
     ratings, errors = elo.fit(scores, games), elo.standard_errors(scores, games)
     order = np.argsort(-ratings, kind="stable").tolist()
+    titles = {spec: title for title, spec in PLAYERS.items()}
     rows = []
     for rank, player in enumerate(order):
         drawn, played = int(draws[player].sum()), int(games[player].sum())
         won = int(scores[player].sum() - drawn / 2)
         total = points({"wins": won, "draws": drawn, "games": played})
-        against = (f"{100 * scores[player, other] / games[player, other]:.0f}" if other != player else "" for other in order)
-        title, spec = list(PLAYERS.items())[player]
+        against = (_share(scores[player, other], games[player, other]) if other != player else "" for other in order)
         rating = f"{ratings[player]:+.0f} ± {1.96 * errors[player]:.0f}"
-        rows.append([f"{rank + 1} {title}", rating, with_interval(*total), *against, _cost(found, spec), f"`{spec}`"])
+        spec = specs[player]
+        rows.append([f"{rank + 1} {titles[spec]}", rating, with_interval(*total), *against, _cost(found, spec), f"`{spec}`"])
     columns = (str(rank + 1) for rank in range(len(order)))
     return markdown(["player", "Elo", "points, %", *columns, "CPU ms per move", "settings"], rows)
 
 
-def _added_up(found: Mapping[tuple[str, str], dict]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _share(score: float, games: float) -> str:
+    return f"{100 * score / games:.0f}" if games else NONE
+
+
+def _added_up(found: Mapping[tuple[str, str], dict], specs: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gives points, games and draws, of the row's player against the column's: float [N, N] each."""
-    scores, games, draws = (np.zeros((len(PLAYERS), len(PLAYERS))) for _ in range(3))
-    place = {spec: number for number, spec in enumerate(PLAYERS.values())}
+    scores, games, draws = (np.zeros((len(specs), len(specs))) for _ in range(3))
+    place = {spec: number for number, spec in enumerate(specs)}
     for (first, second), one in found.items():
+        if not {first, second} <= place.keys():
+            continue
         row, column = place[first], place[second]
         won = one["wins"] + one["draws"] / 2
         scores[row, column], scores[column, row] = won, one["games"] - won
@@ -68,5 +77,5 @@ def _added_up(found: Mapping[tuple[str, str], dict]) -> tuple[np.ndarray, np.nda
 
 def _cost(found: Mapping[tuple[str, str], dict], spec: str) -> str:
     """What a move of a player costs, by its match against random play, which takes next to nothing."""
-    one = found.get((spec, PLAYERS["random"]))
+    one = found.get((spec, _RANDOM))
     return f"{1e3 * one['cpu_seconds'] / one['moves'][0]:.1f}" if one else NONE

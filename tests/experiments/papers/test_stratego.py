@@ -45,11 +45,17 @@ def test_the_page(tmp_path):
     assert "stratego_learning.svg" in {path.name for path in tmp_path.iterdir()}
 
 
-def test_a_round_robin_that_is_not_over_has_no_table():
+def test_a_round_robin_that_is_not_over():
+    """Who has not met random play has no row, and a pair that has not met has no number."""
     pairs = stratego_round_robin.PAIRS
     assert len(set(pairs)) == len(pairs)
     one = {"games": 2, "wins": 1, "draws": 0, "losses": 1, "cpu_seconds": 1.0, "moves": [10, 10]}
-    assert stratego_round_robin.round_robin_table(dict.fromkeys(pairs[1:], one)) == ""
+    assert stratego_round_robin.round_robin_table({}) == ""
+    assert stratego_round_robin.round_robin_table(dict.fromkeys(pairs[1:], one)).count("`hunt`") == 0
+    ismcts = stratego_round_robin.PLAYERS["ISMCTS"]
+    some = {pair: one for pair in pairs if pair != (ismcts, "hunt")}
+    table = stratego_round_robin.round_robin_table(some)
+    assert table.count(" | – | ") == 3, "the pair twice, and what random play costs"
     whole = stratego_round_robin.round_robin_table(dict.fromkeys(pairs, one))
     assert whole.count("100.0") == len(stratego_round_robin.PLAYERS) - 1, "costs of all but the first"
 
