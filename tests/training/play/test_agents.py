@@ -76,6 +76,7 @@ def test_every_setting_can_be_given_and_reaches_the_settings(game, entry, monkey
         guide += "switch_after=2," if setting == "then" else ""
         guide += "bandit=ucb," if setting == "c" else ""
         guide += "combine=value," if setting == "value_temperature" and "combine" in entry.kinds else ""
+        guide += "ahead_worlds=2," if setting == "ahead_scale" else ""
         guide += "islands=2," if setting == "migrate_every" else ""
         guide += "rollouts=1," if setting == "greediness" and "rollouts" in entry.kinds else ""
         found = agents.settings_of(f"{entry.name}:{guide}{setting}={text}", GAMES[game])
