@@ -36,7 +36,8 @@ GUIDED = ("network", "pc_pimc", "pimc", "medoid", "true_sight")  # where nothing
 LONG_NETWORK = "weights=long"  # that of the long run, which comes with the package
 SELF_TAUGHT = f"pc_pimc:num_worlds=3,num_simulations=100,{LONG_NETWORK}"
 SELF_TAUGHT_LARGE = f"pc_pimc:num_worlds=3,num_simulations=800,prospects=0.5,guess=bundled,{LONG_NETWORK}"
-AND_AHEAD = f"{SELF_TAUGHT_LARGE},ahead_worlds=60"
+SELF_TAUGHT_SMALL = f"pc_pimc:num_worlds=3,num_simulations=100,prospects=0.5,guess=bundled,{LONG_NETWORK}"
+AHEAD_TOO = ",ahead_worlds=60"  # one move, in sixty worlds, beside the search in three
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
@@ -179,8 +180,13 @@ def round_robin(plan: StrategoPlan) -> list[Measurement]:
 
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
     """The network of the long run in searches."""
-    players = (SELF_TAUGHT, SELF_TAUGHT_LARGE, AND_AHEAD)
-    ours = [Match(f"{TRUE},{LONG_NETWORK}", "hunt"), *(Match(player, bot) for player in players for bot in BOTS)]
+    players = (SELF_TAUGHT, SELF_TAUGHT_LARGE, SELF_TAUGHT_SMALL + AHEAD_TOO)
+    ours = [
+        Match(f"{TRUE},{LONG_NETWORK}", "hunt"),
+        *(Match(player, bot) for player in players for bot in BOTS),
+        Match(SELF_TAUGHT_SMALL, "hunt"),
+        Match(SELF_TAUGHT_LARGE + AHEAD_TOO, "hunt"),
+    ]
     return plan.matches(ours) + plan.matches([Match(SELF_TAUGHT_LARGE, NO_NETWORK)], few=True)
 
 
