@@ -128,6 +128,7 @@ def test_where_nothing_is_legal_or_nobody_asks_the_plan_is_the_first_s():
     assert (ask(weighed(told(**FIRST), told(**OTHER), scale=0.1), active=False).actions == PASS).all()
 
 
+@pytest.mark.slow
 def test_in_a_game_of_drawn_worlds():
     """Of the usual tests of planners all hold: legal choices, weights that sum to 1, lanes on their own."""
     sizes = {"num_simulations": 6, "num_worlds": 2, "rollout_steps": 4, "microbatch_size": 2}
