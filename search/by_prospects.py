@@ -9,10 +9,11 @@ from jax import Array
 
 from jaxgames.abilities import has_prospects
 from jaxgames.game import Game
+from search.changed_game import ChangedGame
 
 
 @dataclasses.dataclass(frozen=True)
-class ByProspects:
+class ByProspects(ChangedGame):
     """A game whose `heuristic` is its hand-crafted evaluation, `Game.prospects`; all else is as in the game.
 
     Thompson sampling counts the signs of values; `bandits.counting_means` makes a bandit that counts how much they are.
@@ -29,11 +30,6 @@ class ByProspects:
     def __post_init__(self) -> None:
         if not has_prospects(self.game):
             raise ValueError(f"game={self.game.name!r}: does not say what its positions promise; take its heuristic")
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "game" or name.startswith("__"):  # what copies and pickles ask before there is a game
-            raise AttributeError(name)
-        return getattr(self.game, name)
 
     @property
     def open_game(self) -> Game:

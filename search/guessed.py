@@ -16,13 +16,14 @@ from jax import Array
 
 from jaxgames.abilities import has_secrets
 from jaxgames.game import is_hidden
+from search.changed_game import ChangedGame
 
 LogProbs = Callable[[Any], Array]
 
 CANDIDATES = 32  # states of which one is taken, if nobody says how many
 
 
-class GuessedWorlds:
+class GuessedWorlds(ChangedGame):
     """A game whose `sample_hidden` draws by weight; all else is as in the game.
 
     What the guess holds (parameters of a network) is a constant of what is compiled with this game.
@@ -44,12 +45,7 @@ class GuessedWorlds:
             raise ValueError(f"game={game.name!r}: does not tell what is hidden where, so nothing can be guessed")
         if candidates < 1:
             raise ValueError(f"candidates={candidates}: must be >= 1")
-        self._game, self._log_probs, self._candidates = game, log_probs, candidates
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what copies and pickles ask before there is a game
-            raise AttributeError(name)
-        return getattr(self._game, name)
+        self.game, self._log_probs, self._candidates = game, log_probs, candidates
 
     def sample_hidden(self, key: Array, info: Any) -> Any:
         """Draws a state that fits what a player knows, the likelier ones by the guess more often.
@@ -59,8 +55,8 @@ class GuessedWorlds:
           info: what a player knows.
         """
         draw_key, choice_key = jax.random.split(key)
-        states = jax.vmap(self._game.sample_hidden, (0, None))(jax.random.split(draw_key, self._candidates), info)
-        weights = log_weights(self._game, self._log_probs(info), states, info)
+        states = jax.vmap(self.game.sample_hidden, (0, None))(jax.random.split(draw_key, self._candidates), info)
+        weights = log_weights(self.game, self._log_probs(info), states, info)
         taken = jnp.argmax(weights + jax.random.gumbel(choice_key, weights.shape))
         return jax.tree.map(lambda leaf: leaf[taken], states)
 

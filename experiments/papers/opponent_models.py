@@ -12,7 +12,7 @@ import jax
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, play_timed
-from experiments.papers.tables import intervals, rates
+from experiments.papers.tables import cost_per_move, intervals, rates
 from training.play import agents, counting
 
 OPPONENTS = {"simple": "SimpleAgents", "simple_unbiased": "SimpleUnbiasedAgents"}
@@ -160,9 +160,8 @@ def table(results: dict[tuple[str, str], dict]) -> str:
     rows = []
     for (player, opponent), result in results.items():
         count = result["released"]
-        cost = 1e3 * result["cpu_seconds"] / result["moves"][0]
         shown = [f"`{player}`", OPPONENTS[opponent], *intervals(count), rates(result["strict"]), str(count["games"])]
-        rows.append([*shown, f"{cost:.1f}"])
+        rows.append([*shown, cost_per_move(result)])
     head = ["player", "against three", "win", "draw", "loss", "strict counting", "games", "CPU ms per move"]
     return markdown(head, rows)
 

@@ -15,7 +15,7 @@ from experiments.papers.measured import Measurement, Page, Plan, few_of, play_ti
 from experiments.papers.stratego_learning import BARRAGE, GAMES, KEPT, TAUGHT, learning, learning_figure, learning_table, long_run
 from experiments.papers.stratego_round_robin import PAIRS, round_robin_table
 from experiments.papers.stratego_taught import FULL, full, full_table, planes, planes_table
-from experiments.papers.tables import ends, for_file, points, with_interval
+from experiments.papers.tables import cost_per_move, ends, for_file, points, with_interval
 from training.play import agents, counting
 from training.storage.provenance import CHECKOUT
 
@@ -35,8 +35,9 @@ SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  #
 GUIDED = ("network", "pc_pimc", "pimc", "medoid", "true_sight")  # where nothing is said, by the network that `hunt` taught
 LONG_NETWORK = "weights=long"  # that of the long run, which comes with the package
 SELF_TAUGHT = f"pc_pimc:num_worlds=3,num_simulations=100,{LONG_NETWORK}"
-SELF_TAUGHT_LARGE = f"pc_pimc:num_worlds=3,num_simulations=800,prospects=0.5,guess=bundled,{LONG_NETWORK}"
-SELF_TAUGHT_SMALL = f"pc_pimc:num_worlds=3,num_simulations=100,prospects=0.5,guess=bundled,{LONG_NETWORK}"
+SELF_TAUGHT_SMALL, SELF_TAUGHT_LARGE = (
+    f"pc_pimc:num_worlds=3,num_simulations={nodes},prospects=0.5,guess=bundled,{LONG_NETWORK}" for nodes in (100, 800)
+)
 AHEAD_TOO = ",ahead_worlds=60"  # one move, in sixty worlds, beside the search in three
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
@@ -241,8 +242,7 @@ def table(results: dict[Match, dict]) -> str:
     rows = []
     for pair, result in results.items():
         shown = [f"`{pair.first}`", f"`{pair.second}`", titles[pair.mode], with_interval(*points(result)), ends(result)]
-        cost = 1e3 * result["cpu_seconds"] / result["moves"][0]
-        rows.append([*shown, f"{result['mean_length']:.0f}", f"{cost:.1f}"])
+        rows.append([*shown, f"{result['mean_length']:.0f}", cost_per_move(result)])
     head = ["player", "against", "board", "points, %", "won – drawn – lost", "mean length", "CPU ms per move"]
     return markdown(head, rows)
 

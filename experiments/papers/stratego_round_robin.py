@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from experiments.pages import NONE, markdown
-from experiments.papers.tables import points, with_interval
+from experiments.papers.tables import cost_per_move, points, with_interval
 from training.play import elo
+from training.play.cross_table import CrossTable, nobody_has_met, with_pair
 
 _SHARED = "num_worlds=3,num_simulations=100"
 _NETWORK = "weights=long"
@@ -39,16 +40,16 @@ def round_robin_table(found: Mapping[tuple[str, str], dict]) -> str:
     specs = [spec for spec in PLAYERS.values() if spec == _RANDOM or (spec, _RANDOM) in found]
     if len(specs) < 2:
         return ""
-    scores, games, draws = _added_up(found, specs)
-    ratings, errors = elo.fit(scores, games), elo.standard_errors(scores, games)
+    met = _cross_table(found, specs)
+    ratings, errors = met.ratings, elo.standard_errors(met.points, met.games)
     order = np.argsort(-ratings, kind="stable").tolist()
     titles = {spec: title for title, spec in PLAYERS.items()}
     rows = []
     for rank, player in enumerate(order):
-        drawn, played = int(draws[player].sum()), int(games[player].sum())
-        won = int(scores[player].sum() - drawn / 2)
+        drawn, played = int(met.draws[player].sum()), int(met.games[player].sum())
+        won = int(met.points[player].sum() - drawn / 2)
         total = points({"wins": won, "draws": drawn, "games": played})
-        against = (_share(scores[player, other], games[player, other]) if other != player else "" for other in order)
+        against = (_share(met.points[player, other], met.games[player, other]) if other != player else "" for other in order)
         rating = f"{ratings[player]:+.0f} ± {1.96 * errors[player]:.0f}"
         spec = specs[player]
         rows.append([f"{rank + 1} {titles[spec]}", rating, with_interval(*total), *against, _cost(found, spec), f"`{spec}`"])
@@ -60,22 +61,17 @@ def _share(score: float, games: float) -> str:
     return f"{100 * score / games:.0f}" if games else NONE
 
 
-def _added_up(found: Mapping[tuple[str, str], dict], specs: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gives points, games and draws, of the row's player against the column's: float [N, N] each."""
-    scores, games, draws = (np.zeros((len(specs), len(specs))) for _ in range(3))
-    place = {spec: number for number, spec in enumerate(specs)}
+def _cross_table(found: Mapping[tuple[str, str], dict], specs: Sequence[str]) -> CrossTable:
+    """Puts together the games of these players; who had which seat is not known here, so `first_points` mean nothing."""
+    table = nobody_has_met(tuple(specs))
     for (first, second), one in found.items():
-        if not {first, second} <= place.keys():
-            continue
-        row, column = place[first], place[second]
-        won = one["wins"] + one["draws"] / 2
-        scores[row, column], scores[column, row] = won, one["games"] - won
-        games[row, column] = games[column, row] = one["games"]
-        draws[row, column] = draws[column, row] = one["draws"]
-    return scores, games, draws
+        if first in specs and second in specs:
+            result = np.repeat([1.0, 0.5, 0.0], [one["wins"], one["draws"], one["losses"]])
+            table = with_pair(table, specs.index(first), specs.index(second), result)
+    return table
 
 
 def _cost(found: Mapping[tuple[str, str], dict], spec: str) -> str:
     """What a move of a player costs, by its match against random play, which takes next to nothing."""
     one = found.get((spec, _RANDOM))
-    return f"{1e3 * one['cpu_seconds'] / one['moves'][0]:.1f}" if one else NONE
+    return cost_per_move(one) if one else NONE

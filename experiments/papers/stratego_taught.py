@@ -12,7 +12,7 @@ import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, few_of, play_timed, trained
 from experiments.papers.stratego_learning import BARRAGE
-from experiments.papers.tables import ends, for_file, points, with_interval
+from experiments.papers.tables import cost_per_move, ends, for_file, points, with_interval
 from training.jobs import train_expert
 from training.jobs.train_expert import TrainConfig
 from training.learn.expert_iteration import ExpertConfig
@@ -178,9 +178,8 @@ def full_table(found: dict[Contest, dict]) -> str:
     head = ["player", "against", "points, %", "won – drawn – lost", "mean length", "CPU ms per move"]
     rows = []
     for contest, result in found.items():
-        cost = 1e3 * result["cpu_seconds"] / result["moves"][0]
         shown = [_how(contest.player), f"`{contest.opponent}`", with_interval(*points(result)), ends(result)]
-        rows.append([*shown, f"{result['mean_length']:.0f}", f"{cost:.1f}"])
+        rows.append([*shown, f"{result['mean_length']:.0f}", cost_per_move(result)])
     return markdown(head, rows)
 
 

@@ -58,6 +58,11 @@ def ends(count: dict) -> str:
     return " – ".join(str(count[what]) for what in OUTCOMES)
 
 
+def cost_per_move(result: dict) -> str:
+    """Gives the CPU time of a match in ms per move of the first player, the others' included."""
+    return f"{1e3 * result['cpu_seconds'] / result['moves'][0]:.1f}"
+
+
 def for_file(*texts: str) -> str:
     """Writes texts such as names of players so that they can be a part of a file's name."""
     return "-".join(re.sub(r"[^a-z0-9]+", "-", text.replace("num_", "")) for text in texts)
