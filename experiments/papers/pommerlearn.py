@@ -19,6 +19,7 @@ from experiments.papers.pommerlearn_cells import (
     DRAWN,
     FLATTENED,
     NOISE,
+    PUBLISHED,
     SEARCHES,
     SIMPLE,
     SIMULATIONS,
@@ -89,7 +90,7 @@ class PommerlearnPlan(Plan):
       work: where runs are kept while they train.
       games: of each cell.
       best_games: of the four that win most, of networks that are kept.
-      compared_games: of each cell that is there to be compared with one of these.
+      compared_games: of each cell that is there to be compared with one of these, or with the paper, which plays as many.
       batch: games at a time.
     """
 
@@ -126,7 +127,7 @@ def table2(plan: PommerlearnPlan) -> list[Measurement]:
 
 def drawn(plan: PommerlearnPlan) -> list[Measurement]:
     """The same of a network that has learnt nothing."""
-    return _cells(plan, [Cell("sp_mcts", DRAWN, 0), *_searched(DRAWN, NOISE, _SOME)])
+    return _cells(plan, [Cell("sp_mcts", DRAWN, 0), *_searched(DRAWN, NOISE)])
 
 
 def reinforced(plan: PommerlearnPlan) -> list[Measurement]:
@@ -143,6 +144,13 @@ def table3(plan: PommerlearnPlan) -> list[Measurement]:
     """Against three SimpleAgents."""
     players = (("sp_mcts", "sl"), ("sp_mcts", "srl"), ("tp_mcts", "sl"))
     return _cells(plan, [Cell(*player, simulations, SIMPLE, priors=NOISE) for simulations in _SOME for player in players])
+
+
+def table3_published(plan: PommerlearnPlan) -> list[Measurement]:
+    """Against three SimpleAgents with the paper's numbers of simulations and games."""
+    players = (("sp_mcts", "sl_again"), ("tp_mcts", "sl_again"), ("sp_mcts", "srl_again"), ("sp_mcts", "rl_again"))
+    cells = [Cell(*player, PUBLISHED, SIMPLE, priors=NOISE) for player in players]
+    return _cells(replace(plan, games=plan.compared_games), cells)
 
 
 def again(plan: PommerlearnPlan) -> list[Measurement]:
@@ -180,6 +188,7 @@ PARTS = {
     "priors": priors,
     "again": again,
     "from_zero_again": from_zero_again,
+    "table3_published": table3_published,
 }
 
 
