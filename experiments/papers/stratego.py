@@ -39,7 +39,7 @@ SELF_TAUGHT_SMALL, SELF_TAUGHT_LARGE = (
     f"pc_pimc:num_worlds=3,num_simulations={nodes},prospects=0.5,guess=bundled,{LONG_NETWORK}" for nodes in (100, 800)
 )
 AHEAD_TOO = ",ahead_worlds=60"  # one move, in sixty worlds, beside the search in three
-NUMBERS_OF_WORLDS = (1, 3, 10, 20)
+NUMBERS_OF_WORLDS = (1, 3, 6, 10, 12, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
     "flags open": "barrage-open-flags:max_plies=400",
