@@ -20,6 +20,9 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 # Whatever environment there is will do for the long jobs: the network need not be there.
 READY := $(if $(wildcard $(VENV)/.installed-*),,$(STAMP))
 
+# Tests and jobs start processes, and each would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The first of these that is new enough.
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 
@@ -96,5 +99,6 @@ $(STAMP): pyproject.toml
 	    echo "making $(VENV) with $$("$$python" --version)"; "$$python" -m venv --clear $(VENV) || exit 1; \
 	fi
 	@echo "installing into $(VENV) (a minute or two)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[$(EXTRAS)]'
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true  # pip would use one core; templates in packages are no Python
 	@touch $@

@@ -263,6 +263,7 @@ def test_networks_of_planners_are_compared_in_full_precision(monkeypatch):
     assert row["same"] and "values within 0.0001" in row["compared"] and set(seen) == {"highest"}
 
 
+@pytest.mark.slow
 def test_learners_have_as_much_to_do_as_jobs_can_count(monkeypatch):
     totals = []
     monkeypatch.setattr(running, "run", lambda job: totals.append(job.total))

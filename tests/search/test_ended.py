@@ -73,7 +73,15 @@ def test_turns_of_many_actions(maker):
     told(planned(maker(HOARD), states), HOARD, outcome)
 
 
-@pytest.mark.parametrize("settings", [{}, {"reuse": True}, {"reuse": True, "max_candidates": 3}, {"microbatch_size": 1}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, marks=pytest.mark.slow),  # as in the next, without a tree from before
+        {"reuse": True},
+        pytest.param({"reuse": True, "max_candidates": 3}, marks=pytest.mark.slow),
+        {"microbatch_size": 1},
+    ],
+)
 def test_trees_also_where_they_are_kept(settings):
     """The plan before the last move leaves a tree, which must not speak for the state after it."""
     planner = puct.puct(GAME, even, puct.Settings(num_simulations=6, **settings))

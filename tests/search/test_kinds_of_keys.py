@@ -4,6 +4,7 @@ import functools
 
 import jax
 import numpy as np
+import pytest
 
 from tests.search.reference import make
 from tests.tug import Tug, states_of
@@ -19,6 +20,7 @@ def plan(planner, keys):
     return ask(None, keys, planner.init(lanes), states_of(GAME, TOKENS), np.zeros(lanes, np.int32), np.ones(lanes, bool))[0]
 
 
+@pytest.mark.slow
 def test_another_default():
     planner = make(GAME, "fdts", num_simulations=16, table_rows=16, horizon=4)
     keys = jax.random.split(jax.random.key(0, impl="threefry2x32"), len(TOKENS))

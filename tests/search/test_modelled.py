@@ -442,7 +442,7 @@ def test_a_model_of_ones_own_plays_by_its_own_parameters():
         presets.by_name(game, "sp_mcts", model="mine", agents={"mine": mine._replace(params=np.int32(game.pass_action))}, **few),
         presets.by_name(game, "sp_mcts", model="still", **few),
     ):
-        plan, _ = planner.plan(None, keys, planner.init(2), states, seats, jnp.ones(2, bool))
+        plan, _ = jax.jit(planner.plan)(None, keys, planner.init(2), states, seats, jnp.ones(2, bool))
         values.append((planner.name, plan.qvalues.tolist(), plan.visit_counts.tolist()))
     assert values[0][0] == "SP-MCTS against mine" and values[0][1:] == values[1][1:]
 

@@ -427,10 +427,14 @@ def test_teammates_have_a_model_of_their_own():
         rows = [[5, 1, expected + 2, 3], [0, 5, 2, expected + 3], [expected, 1, 5, 3], [0, expected + 1, 2, 5]]
         assert after(params, keys).tolist() == rows
     alike = single_player(Pairs(), partner, partner=partner)  # one agent, of other parameters for the teammate
-    nodes = alike.root(None, keys, jax.vmap(Pairs().init)(jnp.arange(4)), jnp.zeros(4, jnp.int32))
     params = {"own": None, "opponents": np.int32(20), "partners": np.int32(40)}
-    played = alike.step(params, keys, nodes, jnp.full((4, 1), 5)).state.actions
-    assert played.tolist() == [[5, 31, 52, 33]] * 4
+
+    @jax.jit
+    def played(keys):
+        nodes = alike.root(None, keys, jax.vmap(Pairs().init)(jnp.arange(4)), jnp.zeros(4, jnp.int32))
+        return alike.step(params, keys, nodes, jnp.full((4, 1), 5)).state.actions
+
+    assert played(keys).tolist() == [[5, 31, 52, 33]] * 4
     with pytest.raises(ValueError, match=r"^partner='tens': there are no teams in table$"):
         single_player(Table(), others, partner=partner)
 

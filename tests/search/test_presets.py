@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import pickle
 
 import jax
@@ -81,7 +82,7 @@ def test_searches_by_bandits_value_by_what_positions_promise(name, values, made)
     assert (dynamics.heuristic(states) == 0.5).all() and bandit.credit is not bandit.soft_credit, "as published"
 
 
-@pytest.mark.parametrize("name", ["fdts", "mcts", "mcs", "oep", "rolling_horizon"])
+@pytest.mark.parametrize("name", ["fdts", pytest.param("mcts", marks=pytest.mark.slow), "mcs", "oep", "rolling_horizon"])
 def test_what_positions_promise_is_played_for(name):
     game, lanes = Hopeful(), jnp.zeros(16, jnp.int32)
     sizes = {"population": 8} if name in ("oep", "rolling_horizon") else {}
@@ -108,6 +109,13 @@ def test_in_worlds_and_among_information_sets_prospects_are_the_default():
         ByProspects(OPEN)
 
 
+@functools.cache
+def three_openings():
+    """States, what they promise, and the balance of their pieces."""
+    states = jax.jit(jax.vmap(STRATEGO.init))(jax.random.split(jax.random.key(0), 3))
+    return states, *(jax.jit(jax.vmap(value))(states).tolist() for value in (STRATEGO.prospects, STRATEGO.heuristic))
+
+
 @pytest.mark.parametrize("game", [STRATEGO, GuessedWorlds(STRATEGO, STRATEGO.usual_chances)], ids=["even", "usual"])
 @pytest.mark.parametrize("name", ["determinized_fdts", "determinized_mcs", "ismcts"])
 def test_in_worlds_and_among_information_sets_prospects_are_backed_up(name, game, monkeypatch):
@@ -120,14 +128,13 @@ def test_in_worlds_and_among_information_sets_prospects_are_backed_up(name, game
 
     for module, function in ((makers, "decoupled_search"), (flat, "flat_search")):
         monkeypatch.setattr(module, function, stop)
-    states = jax.vmap(STRATEGO.init)(jax.random.split(jax.random.key(0), 3))
-    expected = jax.vmap(STRATEGO.prospects)(states).tolist()
-    assert expected != jax.vmap(STRATEGO.heuristic)(states).tolist()
-    for values, found in (("auto", expected), ("heuristic", jax.vmap(STRATEGO.heuristic)(states).tolist())):
+    states, promised, counted = three_openings()
+    assert promised != counted
+    for values, found in (("auto", promised), ("heuristic", counted)):
         with pytest.raises(NotImplementedError):
             presets.planners_of(STRATEGO)[name].build(game, presets.planners_of(STRATEGO)[name].configure({"values": values}))
         backed_up, rule, *_ = asked.pop()
-        assert backed_up.heuristic(Node(states, None) if name == "ismcts" else states).tolist() == found
+        assert jax.jit(backed_up.heuristic)(Node(states, None) if name == "ismcts" else states).tolist() == found
         assert (rule.credit is rule.soft_credit) == (values == "auto")
 
 

@@ -5,6 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxgames.clash import game as clash
 from jaxgames.clash import slots, tick
@@ -55,6 +56,7 @@ def test_sums_and_the_best_of_what_is_picked(monkeypatch):
         assert (least == values[:, :4].min(1)).all() and (first == values[:, :4].argmin(1)).all(), "the first of the least"
 
 
+@pytest.mark.slow
 def test_battles_go_on_in_the_same_way(monkeypatch):
     """What comes of ticks in which units of many kinds fight, and spells land."""
     config = ClashConfig(decks=(DECK, DECK[::-1]), slots=10, spell_slots=3, start_elixir=10)

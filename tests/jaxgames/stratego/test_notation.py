@@ -143,7 +143,7 @@ def test_moves_as_text():
         with pytest.raises(ValueError, match=message):
             interop.play(CONFIG, state, move)
     with pytest.raises(ValueError, match=r"cell='j10': must be in a1\.\.k10, where there is no column j"):
-        interop.play(BARRAGE, jax.device_get(Stratego(BARRAGE).init(jax.random.key(0))), "j10j9")
+        interop.play(BARRAGE, jax.device_get(jax.jit(Stratego(BARRAGE).init)(jax.random.key(0))), "j10j9")
 
 
 @pytest.mark.parametrize(
