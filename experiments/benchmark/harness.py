@@ -226,9 +226,9 @@ def _held(path: str | None) -> Iterator[None]:
 
 
 def loop_length(program: Program) -> int | None:
-    """Gives the rounds of the loop in which a program does its work: steps or simulations; None where that is not told."""
-    rounds: int | None = program.settings.get("steps_per_repeat") or program.settings.get("num_simulations")
-    return rounds
+    """Gives the rounds of the loop in which a program does its work: steps, waves, simulations; None where that is not told."""
+    told = (program.settings.get(name) for name in ("steps_per_repeat", "simulations_per_repeat", "waves", "num_simulations"))
+    return next((rounds for rounds in told if rounds), None)
 
 
 def check_size(program: Program, mesh: Mesh, batch: int) -> None:

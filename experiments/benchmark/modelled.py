@@ -15,6 +15,7 @@ from experiments.benchmark.harness import throughput
 from experiments.benchmark.lanes import MANY_LANES, mixed, together
 from experiments.benchmark.pommerman import MID_GAME, MODE, ffa, play_and_plan
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Pool
+from search.modelled import POMMERLEARN
 from search.planner import Planner
 from training.learn.expert_iteration import shown_moves
 from training.learn.self_play import SelfPlay
@@ -54,7 +55,9 @@ def search_match(
     game, settings = ffa(), {"num_simulations": num_simulations, "model": model, **together(batch)}
     spec = f"{name}:{','.join(f'{setting}={value}' for setting, value in settings.items())}"
     program = play_and_plan(game, searched(spec), batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
-    return dataclasses.replace(program, settings={**program.settings, "agent": spec, "num_simulations": num_simulations})
+    waves = dataclasses.replace(POMMERLEARN, num_simulations=num_simulations).num_waves
+    told = {"agent": spec, "num_simulations": num_simulations, "waves": waves}
+    return dataclasses.replace(program, settings={**program.settings, **told})
 
 
 def demonstrations(batch: int, *, steps: int = DEMONSTRATION_STEPS, warm_up: int = OLD_ENOUGH) -> Program:

@@ -27,7 +27,7 @@ def test_a_row_of_demonstrations():
 
 def test_an_accelerator_searches_for_all_its_games_at_once():
     few, many = (search_match(batch, "sp_mcts", 4, "still").settings for batch in (64, MANY_LANES))
-    assert few["agent"] == "sp_mcts:num_simulations=4,model=still"
+    assert few["agent"] == "sp_mcts:num_simulations=4,model=still" and few["waves"] == 1, "eight walks at once"
     assert many["agent"] == f"sp_mcts:num_simulations=4,model=still,microbatch_size={MANY_LANES}"
     for name in ("pommerman/sp_mcts", "pommerman/tp_mcts", "pommerman/sp_mcts_network", "stratego/pc_pimc"):
         assert find(name).accelerator_batch == MANY_LANES
