@@ -33,7 +33,13 @@ PAGE = CHECKOUT / "docs" / "accelerators.md"
 # and has ended with little to do, seconds for the host to learn whether a loop goes on.
 BANDWIDTH, LAUNCH, QUESTION = 3.35e12, 3e-6, 15e-6
 _PER_PROGRAM = {"plans", "decisions", *OF_BATCHES}  # units of which the whole program does one per lane
-_PER_ROUND = {"steps": 1.0, "seconds of battle": 0.5, "simulations": 1.0}  # others, per lane and round
+_PER_ROUND = {  # others, per lane and round
+    "steps": 1.0,
+    "seconds of battle": 0.5,
+    "simulations": 1.0,
+    "worlds": 1.0,
+    "evaluations": 1.0,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +138,7 @@ def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | 
 def _units_per_round(case: Case, lanes: int, rounds: int, told: bool) -> float | None:
     """How much of what a case counts is done in one round; None where neither its unit nor its program tells."""
     if case.unit in _PER_PROGRAM:
-        return lanes / rounds if told else None
+        return lanes / rounds if told or rounds == 1 else None
     return lanes * _PER_ROUND[case.unit] if case.unit in _PER_ROUND else None
 
 
