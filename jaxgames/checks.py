@@ -60,19 +60,24 @@ def _whole(config: Any, name: str) -> int:
     return found
 
 
-def _number(config: Any, name: str) -> Any:
-    value = getattr(config, name)
+def _real(name: str, value: Any) -> Any:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name}={value!r}: must be a number")
     return value
 
 
+def number(name: str, value: Any, *, positive: bool = False) -> None:
+    """Raises unless the value of this name is a finite number, 0 or more, or more than 0."""
+    value = _real(name, value)
+    if not 0 <= value < math.inf or (positive and not value):
+        finite = "" if math.isfinite(value) else "finite and "
+        raise ValueError(f"{name}={value}: must be {finite}{'>' if positive else '>='} 0")
+
+
 def numbers(config: Any, *names: str, positive: bool = False) -> None:
     """Raises unless all these fields are finite and 0 or more, or more than 0."""
     for name in names:
-        value = _number(config, name)
-        if not 0 <= value < math.inf or (positive and not value):
-            raise ValueError(f"{name}={value}: must be {'>' if positive else '>='} 0")
+        number(name, getattr(config, name), positive=positive)
 
 
 def film(states: Any) -> int:
@@ -115,7 +120,7 @@ def port(config: Any) -> None:
 def shares(config: Any, *names: str) -> None:
     """Raises unless all these fields are in 0..1."""
     for name in names:
-        if not 0 <= _number(config, name) <= 1:
+        if not 0 <= _real(name, getattr(config, name)) <= 1:
             raise ValueError(f"{name}={getattr(config, name)}: must be in 0..1")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -147,8 +146,7 @@ class WithAhead(WithValues):
             return
         if not self.ahead_worlds:
             raise ValueError(f"ahead_scale={self.ahead_scale}: needs ahead_worlds, such as 60")
-        if not 0 < self.ahead_scale < math.inf:
-            raise ValueError(f"ahead_scale={self.ahead_scale}: must be finite and > 0")
+        checks.number("ahead_scale", self.ahead_scale, positive=True)
 
 
 @dataclasses.dataclass(frozen=True)

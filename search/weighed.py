@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import checks
 from search import arguments
 from search.planner import Plan, Planner, of_arm, of_asked
 from search.puct.action_selection import COLDEST, draw_arm
@@ -47,10 +47,8 @@ def weighed(
     arguments.of_kind("other", other, Planner)
     if planner.sees_state != other.sees_state:
         raise ValueError(f"other={other.name!r}: must be shown the same as {planner.name!r}: states, or what the seat knows")
-    if not 0 < scale < math.inf:
-        raise ValueError(f"scale={scale}: must be finite and > 0")
-    if not 0 <= temperature < math.inf:
-        raise ValueError(f"temperature={temperature}: must be finite and >= 0")
+    checks.number("scale", scale, positive=True)
+    checks.number("temperature", temperature)
 
     def init(batch_size: int) -> tuple[Any, Any]:
         return planner.init(batch_size), other.init(batch_size)

@@ -478,7 +478,7 @@ def slow_search(state, settings):
         ({"num_worlds": 0}, "num_worlds=0: must be >= 1"),
         ({"microbatch_size": 0}, "microbatch_size=0: must be >= 1"),
         ({"temperature": -1.0}, "temperature=-1.0: must be >= 0"),
-        ({"value_temperature": float("nan")}, "value_temperature=nan: must be >= 0"),
+        ({"value_temperature": float("nan")}, "value_temperature=nan: must be finite and >= 0"),
         ({"value_temperature": 0.5}, "value_temperature=0.5: needs combine=value, not 'policy'"),
         ({"split": True, "num_worlds": 13, "search": SEARCH}, "split: num_simulations=12 must be at least num_worlds=13"),
     ],

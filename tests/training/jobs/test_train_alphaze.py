@@ -315,7 +315,7 @@ def test_bad_settings(values, message):
             "network='vit': must be one of paper, paper_value, compact, residual, tiny, small, ",
         ),
         (["--who.network", "paper"], "who: its network 'paper' gives no values of states, which self-play needs"),
-        (["--learn.learning-rate", "nan"], "learning_rate=nan: must be > 0"),
+        (["--learn.learning-rate", "nan"], "learning_rate=nan: must be finite and > 0"),
         (["--gate-games", "many"], "--gate-games"),
         (
             ["--who.mode", "adh-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
