@@ -82,7 +82,7 @@ docs: env  ## make the site, in output/site
 	@echo "open output/site/index.html"
 
 clean:  ## remove caches and builds
-	rm -rf .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .cache .mypy_cache .mypy_worker.* .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 distclean: clean  ## remove the environment also
@@ -100,5 +100,5 @@ $(STAMP): pyproject.toml
 	fi
 	@echo "installing into $(VENV) (a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[$(EXTRAS)]'
-	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true  # pip would use one core; templates in packages are no Python
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true  # pip would use one core; some packages hold templates that do not compile
 	@touch $@

@@ -70,7 +70,7 @@ def number(name: str, value: Any, *, positive: bool = False) -> None:
     """Raises unless the value of this name is a finite number, 0 or more, or more than 0."""
     value = _real(name, value)
     if not 0 <= value < math.inf or (positive and not value):
-        finite = "" if math.isfinite(value) else "finite and "
+        finite = "" if abs(value) < math.inf else "finite and "
         raise ValueError(f"{name}={value}: must be {finite}{'>' if positive else '>='} 0")
 
 

@@ -226,7 +226,10 @@ def _held(path: str | None) -> Iterator[None]:
 
 
 def loop_length(program: Program) -> int | None:
-    """Gives the rounds of the loop in which a program does its work: steps, waves, simulations; None where that is not told."""
+    """Gives the rounds of the loop in which a program does its work: steps, simulations or waves; None where that is not told.
+
+    The first name that its settings have counts: a search that goes down its tree in waves has fewer of these than simulations.
+    """
     told = (program.settings.get(name) for name in ("steps_per_repeat", "simulations_per_repeat", "waves", "num_simulations"))
     return next((rounds for rounds in told if rounds), None)
 

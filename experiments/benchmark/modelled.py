@@ -15,7 +15,8 @@ from experiments.benchmark.harness import throughput
 from experiments.benchmark.lanes import MANY_LANES, mixed, together
 from experiments.benchmark.pommerman import MID_GAME, MODE, ffa, play_and_plan
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Pool
-from search.modelled import POMMERLEARN
+from jaxgames.specs import values_of
+from search import presets
 from search.planner import Planner
 from training.learn.expert_iteration import shown_moves
 from training.learn.self_play import SelfPlay
@@ -55,7 +56,7 @@ def search_match(
     game, settings = ffa(), {"num_simulations": num_simulations, "model": model, **together(batch)}
     spec = f"{name}:{','.join(f'{setting}={value}' for setting, value in settings.items())}"
     program = play_and_plan(game, searched(spec), batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
-    waves = dataclasses.replace(POMMERLEARN, num_simulations=num_simulations).num_waves
+    waves = -(-num_simulations // values_of(presets.planners_of(game)[name].settings)["leaf_parallelism"])
     told = {"agent": spec, "num_simulations": num_simulations, "waves": waves}
     return dataclasses.replace(program, settings={**program.settings, **told})
 

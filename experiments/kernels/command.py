@@ -138,7 +138,7 @@ def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | 
 def _units_per_round(case: Case, lanes: int, rounds: int, told: bool) -> float | None:
     """How much of what a case counts is done in one round; None where neither its unit nor its program tells."""
     if case.unit in _PER_PROGRAM:
-        return lanes / rounds if told or rounds == 1 else None
+        return lanes / rounds if told else None
     return lanes * _PER_ROUND[case.unit] if case.unit in _PER_ROUND else None
 
 

@@ -7,7 +7,6 @@ P players times K arms, flat.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.random_bits import LaneKey
 from search.bandit import beta
 from search.reductions import first_highest
@@ -108,8 +107,7 @@ def ucb1(c: float = 2.0) -> Bandit:
     Raises:
       ValueError: a weight that is negative or no number.
     """
-    if not 0 <= c < math.inf:
-        raise ValueError(f"c={c}: must be >= 0")
+    checks.number("c", c)
 
     def scores(lane: LaneKey, words: Array, num_arms: int) -> Array:
         count = _parts(_VISIT_BITS, words)[1].astype(jnp.float32)

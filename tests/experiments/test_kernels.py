@@ -17,6 +17,12 @@ def test_a_case_is_compiled_and_counted():
     assert command.count(dataclasses.replace(COUNTING, measure=lambda *_: {}), runtime.data_mesh(1)) is None
 
 
+def test_units_of_a_round():
+    assert command._units_per_round(dataclasses.replace(COUNTING, unit="worlds"), 32, 64, told=False) == 32
+    assert command._units_per_round(dataclasses.replace(COUNTING, unit="plans"), 32, 64, told=True) == 0.5
+    assert command._units_per_round(dataclasses.replace(COUNTING, unit="plans"), 32, 1, told=False) is None, "it may be a part"
+
+
 def test_a_case_that_fails_is_a_row():
     def broken(batch):
         raise RuntimeError("no\n  room")

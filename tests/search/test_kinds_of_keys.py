@@ -20,9 +20,11 @@ def plan(planner, keys):
     return ask(None, keys, planner.init(lanes), states_of(GAME, TOKENS), np.zeros(lanes, np.int32), np.ones(lanes, bool))[0]
 
 
-@pytest.mark.slow
-def test_another_default():
-    planner = make(GAME, "fdts", num_simulations=16, table_rows=16, horizon=4)
+@pytest.mark.parametrize(
+    ("kind", "sizes"), [("mcs", {"num_simulations": 4}), pytest.param("fdts", {"table_rows": 16}, marks=pytest.mark.slow)]
+)
+def test_another_default(kind, sizes):
+    planner = make(GAME, kind, **{"num_simulations": 16, "horizon": 4} | sizes)
     keys = jax.random.split(jax.random.key(0, impl="threefry2x32"), len(TOKENS))
     expected = plan(planner, keys)
     with jax.default_prng_impl("rbg"):

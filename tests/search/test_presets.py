@@ -111,7 +111,7 @@ def test_in_worlds_and_among_information_sets_prospects_are_the_default():
 
 @functools.cache
 def three_openings():
-    """States, what they promise, and the balance of their pieces."""
+    """States, their prospects and their heuristics."""
     states = jax.jit(jax.vmap(STRATEGO.init))(jax.random.split(jax.random.key(0), 3))
     return states, *(jax.jit(jax.vmap(value))(states).tolist() for value in (STRATEGO.prospects, STRATEGO.heuristic))
 

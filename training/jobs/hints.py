@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +61,7 @@ class HintsConfig:
         checks.seed(self)
         if self.player not in (0, 1):
             raise ValueError(f"player={self.player}: must be 0 or 1")
-        if not 0 <= self.time < math.inf:
-            raise ValueError(f"time={self.time}: must be >= 0")
+        checks.numbers(self, "time")
         checks.folder(self)
 
 

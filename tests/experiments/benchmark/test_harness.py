@@ -83,6 +83,20 @@ def test_many_lanes_make_fewer_steps_per_call():
     assert steps_per_call(64, 65536, 2048) == (64, 1)
 
 
+@pytest.mark.parametrize(
+    ("told", "rounds"),
+    [
+        ({"steps_per_repeat": 8, "num_simulations": 100}, 8),  # of learners that search
+        ({"num_simulations": 100}, 100),
+        ({"num_simulations": 100, "waves": 13}, 13),
+        ({"simulations_per_repeat": 1028, "num_simulations": 4}, 1028),
+        ({"arms": 3}, None),
+    ],
+)
+def test_the_loop_of_a_program_is_as_long_as_its_settings_say(told, rounds):
+    assert harness.loop_length(dataclasses.replace(counting(1), settings=told)) == rounds
+
+
 def test_games_steps_and_checksums_are_counted():
     program = counting(LANES)
     lanes, tally = program.start(jax.random.key(1), jnp.arange(LANES)), empty_tally(LANES)

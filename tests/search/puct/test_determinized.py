@@ -141,7 +141,6 @@ def test_where_everything_is_seen_all_searches_are_puct():
     assert len(np.unique(plain.actions, axis=0)) > 3 and (own(plain.visit_counts, seats).sum(-1) == SIMULATIONS).all()
 
 
-@pytest.mark.slow
 def test_who_sees_all_is_not_shown_what_others_have_run_into():
     states, _, seats = known(ABRUPT, 5, ROOTS)
     assert any(word.any() for found in states.found for word in found.words)

@@ -160,7 +160,6 @@ def test_of_equals_the_first_is_ahead():
     assert jax.jit(population.deduplicate)(values, outcomes).tolist() == [[-np.inf, 5, -np.inf, -np.inf]]
 
 
-@pytest.mark.slow
 def test_niches_keep_one_turn_of_each_outcome():
     plain, niches = (sorted_population(settings).genomes for settings in (BASE, IN_NICHES))
     assert (outcomes(niches) == BASE.num_survivors).all()
