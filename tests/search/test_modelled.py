@@ -427,13 +427,19 @@ def test_a_still_model_passes():
     assert actions.tolist() == [0, 0, 0]
 
 
-def test_a_model_of_ones_own_plays_by_its_own_parameters():
-    def stay(params, keys, views, seats):
-        return jnp.full_like(seats, params)
+def stay(params, keys, views, seats):
+    return jnp.full_like(seats, params)
 
+
+def test_a_model_of_ones_own_plays_by_its_own_parameters():
     mine = memoryless_agent("its name", stay, sees_state=True, params=np.int32(2))
     model = model_of(FFA, "mine", agents={"mine": mine})
     assert model.act({"own": 1}, None, (), None, jnp.arange(3), jnp.ones(3, bool))[0].tolist() == [2, 2, 2]
+
+
+@pytest.mark.slow
+def test_so_it_does_in_a_search():
+    mine = memoryless_agent("its name", stay, sees_state=True)
     game, few = Rivalry(marks=64), {"root": "true", "num_simulations": 5}
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2))
     seats, keys = jnp.array([0, 1]), jax.random.split(jax.random.key(1), 2)

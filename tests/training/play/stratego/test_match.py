@@ -76,6 +76,7 @@ def test_both_play_both_colours_from_the_same_starts(tmp_path):
         records.replay(broken)
 
 
+@pytest.mark.slow
 def test_own_set_ups_of_the_full_game(tmp_path):
     game = referee.variant("stratego")
     rules = Rules(seconds=5.0, turns=3, counts=referee.counts_of(game.config))
