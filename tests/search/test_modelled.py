@@ -438,7 +438,7 @@ def test_a_model_of_ones_own_plays_by_its_own_parameters():
 
 
 @pytest.mark.slow
-def test_so_it_does_in_a_search():
+def test_a_model_of_ones_own_plays_by_its_own_parameters_in_a_search():
     mine = memoryless_agent("its name", stay, sees_state=True)
     game, few = Rivalry(marks=64), {"root": "true", "num_simulations": 5}
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2))
