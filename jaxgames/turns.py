@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal, primitives
+from jax.extend.core import Literal, primitives
 
 from jaxgames import shapes
 from jaxgames.game import Game
@@ -21,7 +21,7 @@ def moves_at_once(game: Game) -> bool:
     return player is not None and int(player) < 0
 
 
-def _certain_results(traced: ClosedJaxpr, inputs: list[Any]) -> list[Any]:
+def _certain_results(traced: Any, inputs: list[Any]) -> list[Any]:
     """Works out the results that do not depend on inputs which are None; None for those that may.
 
     Where the choice is between equal values, what it goes by does not matter.

@@ -63,7 +63,7 @@ def _constant(value: Any) -> Numbers:
     return _numbers(np.shape(value), list(np.asarray(value).reshape(-1)))
 
 
-def _run(traced: core.ClosedJaxpr, arguments: Sequence[Numbers]) -> list[Numbers]:
+def _run(traced: Any, arguments: Sequence[Numbers]) -> list[Numbers]:
     """Goes through the operations of a traced function."""
     known: dict[Any, Numbers] = dict(zip(traced.jaxpr.constvars, map(_constant, traced.consts), strict=True))
     known |= dict(zip(traced.jaxpr.invars, arguments, strict=True))

@@ -22,7 +22,7 @@ from search.planner import Plan, Planner
 S = TypeVar("S")
 
 _WHOLE, _REAL = (jnp.integer, jnp.int32, "whole numbers"), (jnp.floating, jnp.float32, "floats")
-_FIELDS = {  # of a plan
+_FIELDS: dict[str, tuple[Any, Any, str]] = {  # of a plan
     "actions": _WHOLE,
     "arms": _WHOLE,
     "legal": (jnp.bool_, jnp.bool_, "flags"),
