@@ -11,7 +11,7 @@ import pytest
 import jaxgames
 import search
 from jaxgames import shapes
-from search import arguments, puct
+from search import arguments, presets, puct
 from search.all_seats import for_all_seats
 from search.believed import believed
 from search.dynamics import arm_logits
@@ -140,14 +140,14 @@ def test_views_of_something_else(planner):
         (lambda: determinized.look_ahead(HEX, even), HEX),
         (lambda: determinized.true_sight(DARK, even, puct.Settings(num_simulations=2)), DARK),
         (lambda: determinized.determinized(DARK, search.mcs(HEX)), DARK),
-        (lambda: search.presets.by_name(DARK, "ismcts"), DARK),
-        (lambda: search.presets.by_name(DARK, "pc_pimc", num_simulations=12, rollout_steps=1, ahead_worlds=2), DARK),
+        (lambda: presets.by_name(DARK, "ismcts"), DARK),
+        (lambda: presets.by_name(DARK, "pc_pimc", num_simulations=12, rollout_steps=1, ahead_worlds=2), DARK),
         (lambda: greedy.greedy_action(Hoard()), Hoard()),
         (lambda: greedy.greedy_turn(Hoard(), greedy.Settings(num_evaluations=2)), Hoard()),
-        (lambda: search.presets.by_name(RIVALRY, "modelled_fdts", model="still"), RIVALRY),
-        (lambda: search.presets.by_name(RIVALRY, "modelled_fdts", model="still", root="visible"), RIVALRY),
-        (lambda: search.presets.by_name(RIVALRY, "modelled_mcts", model="still", root="true"), RIVALRY),
-        (lambda: search.presets.by_name(RIVALRY, "sp_mcts", model="still", root="true", num_simulations=8), RIVALRY),
+        (lambda: presets.by_name(RIVALRY, "modelled_fdts", model="still"), RIVALRY),
+        (lambda: presets.by_name(RIVALRY, "modelled_fdts", model="still", root="visible"), RIVALRY),
+        (lambda: presets.by_name(RIVALRY, "modelled_mcts", model="still", root="true"), RIVALRY),
+        (lambda: presets.by_name(RIVALRY, "sp_mcts", model="still", root="true", num_simulations=8), RIVALRY),
         (every_seat, HEX),
     ],
 )
