@@ -126,8 +126,15 @@ def shares(config: Any, *names: str) -> None:
 
 def seed(config: Any) -> None:
     """Raises unless the field `seed` fits into 32 bits."""
-    if not 0 <= _whole(config, "seed") < 2**32:
-        raise ValueError(f"seed={config.seed}: must be in 0..{2**32 - 1}")
+    seed_number(_whole(config, "seed"))
+
+
+def seed_number(value: Any) -> int:
+    """Gives a seed as an int; raises unless it is a whole number that fits into 32 bits."""
+    found = as_integer(value)
+    if found is None or not 0 <= found < 2**32:
+        raise ValueError(f"seed={value!r}: must be in 0..{2**32 - 1}")
+    return found
 
 
 def folder(config: Any) -> None:

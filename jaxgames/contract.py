@@ -51,6 +51,7 @@ def check_game(
     for name, value, least in (("num_games", num_games, 1), ("num_steps", num_steps, 2)):
         if value is not None and (checks.as_integer(value) is None or value < least):
             raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
+    checks.seed_number(seed)
     _check_members(game)
     _check_numbers(game)
     _check_shapes(game)

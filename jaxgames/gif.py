@@ -74,8 +74,8 @@ def write_gif(
 def to_gif(game: Game, states: Any, *, names: Sequence[str] = (), width: int = raster.WIDTH, seconds: float = SECONDS) -> bytes:
     """Gives the bytes of the file; see `write_gif`."""
     check_possible(game)
-    if width < 1:
-        raise ValueError(f"width={width}: must be >= 1")
+    width = checks.count("width", width, 1)
+    checks.number("seconds", seconds)
     if not 0.02 <= seconds <= _LONGEST:
         raise ValueError(f"seconds={seconds}: must be in 0.02..{_LONGEST:.0f}, which is what programs can show")
     checks.film(states)

@@ -98,7 +98,7 @@ class MultiEnvironment(Base):
         if self.autoreset == SAME_STEP:
             after = self._renewed(played, played.over.all(1), lanes)
         elif self.autoreset == NEXT_STEP:
-            after = self._renewed(played, ~goes, lanes)
+            after = played = self._renewed(played, ~goes, lanes)  # a lane whose game begins tells of that game
         after, step = self._told(after, played, reward, out, truncated)
         return after, step._replace(illegal=goes[:, None] & ~done & ~offered)
 

@@ -17,6 +17,7 @@ from typing import TextIO
 
 import numpy as np
 
+from jaxgames import checks
 from jaxgames.registration import registration
 
 Arrays = dict[str, np.ndarray]
@@ -172,8 +173,7 @@ def replay_files(
         raise ValueError(f"game={game!r}: has no recordings to replay")
     if not paths:
         raise ValueError(f"no file named: give one or more {'.npz ' if entry.replay else ''}files")
-    if shown < 0:
-        raise ValueError(f"shown={shown}: must be >= 0")
+    shown = checks.count("shown", shown, 0)
     out, err = sys.stdout if out is None else out, sys.stderr if err is None else err
     module, _, function = place.partition(":")
     replay: Callable[..., int] = getattr(importlib.import_module(module), function)

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from jaxgames import shapes
+from jaxgames import checks, shapes
 from jaxgames.abilities import can_be_drawn
 from jaxgames.game import Game
 
@@ -59,8 +59,8 @@ def show(
     state = jax.device_get(state)
     if lane is not None:
         count = len(jax.tree.leaves(state)[0])
-        if lane not in range(count):
-            raise ValueError(f"lane={lane}: must be in 0..{count - 1}")
+        if checks.as_integer(lane) not in range(count):
+            raise ValueError(f"lane={lane!r}: must be in 0..{count - 1}")
         state, extra = jax.tree.map(lambda leaf: leaf[lane], state), 0
     if extra:
         return Picture(game.animate(state, actions, names=names))

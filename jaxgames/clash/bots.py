@@ -48,7 +48,9 @@ def random_agent(game: Clash) -> Agent:
 
 
 def guard_agent(game: Clash) -> Agent:
-    """Meets the strongest enemy on the own side; otherwise saves elixir and then attacks the weaker tower.
+    """Meets the strongest enemy on the own side; otherwise saves elixir and then attacks the lane of the weaker tower.
+
+    A fallen tower is the weakest: through its lane troops go on to the king's.
 
     A spell goes where it destroys enemies worth more than it costs.
     """
@@ -110,7 +112,7 @@ def guard_actions(config: ClashConfig, state: State) -> Array:
     best_defence = jnp.argmax(defends, axis=1)
     defended = is_near & (defends.max(1) > 0)
 
-    # Attack: the troop with the most hit points, in the lane of the enemy's weaker tower.
+    # Attack: the troop with the most hit points, in the lane of the enemy's weaker tower, or of one that has fallen.
     hp = own_of(units.hp, unit) * ~is_spell
     attack = jnp.argmax(jnp.where(hand.affordable & hand.has_room, hp, -1), axis=1)
     full = state.elixir >= _ATTACK_FROM * ELIXIR

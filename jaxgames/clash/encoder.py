@@ -207,10 +207,11 @@ def _played(game: Clash, view: Observation) -> tuple[Places, Array]:
 
 
 def _number_among(kinds: np.ndarray, rows: Sequence[int], index: Array) -> Array:
-    """Numbers rows of a table (int [...]; negative: none) among the kinds that can come; -1 for others."""
+    """Numbers rows of a table (int [...]) among the kinds that can come; -1 for others, and where there is no such row."""
     shown = list(kinds)
     numbers = np.array([shown.index(row) if row in shown else -1 for row in rows], np.int32)
-    return jnp.where(index < 0, -1, jnp.asarray(numbers)[jnp.maximum(index, 0).astype(jnp.int32)])
+    is_row = (index >= 0) & (index < len(numbers))  # what falls when a unit dies has no card
+    return jnp.where(is_row, jnp.asarray(numbers)[jnp.where(is_row, index, 0).astype(jnp.int32)], -1)
 
 
 @functools.cache

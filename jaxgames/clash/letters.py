@@ -36,7 +36,7 @@ def to_text(config: ClashConfig, state: State) -> str:
         column, row = _tile(player, battle.x[player, slot], battle.y[player, slot])
         cells[row][column] = letter
         name = config.table.units[int(battle.unit[player, slot])].name
-        health = int(battle.hp[player, slot] + battle.shield[player, slot])
+        health = int(battle.hp[player, slot]) + int(battle.shield[player, slot])
         legend.insert(0, f"{letter} {_PLAYERS[player]} {name}, {health} hit points, at {column}, {row}")
     names = [f"{row:2}" for row in reversed(range(ROWS))]
     board = letters.board(cells[::-1], names, [str(column % 10) for column in range(COLUMNS)])

@@ -31,6 +31,7 @@ MODES = ("standard", "hidden", "small", "tiny", "ap")
 MOST_ACTION_POINTS = 25
 MOST_TURNS = 10_000
 MOST_CELLS = 64
+MOST_ROWS = 31  # of a grid, and columns
 MOST_DEPLOY_SQUARES = 3
 PUBLISHED_TURNS = 100
 _FORMS: dict[type, str] = {int: "an integer", bool: "True or False"}
@@ -97,8 +98,8 @@ class HeroAcademyConfig:
         if len(lengths) != 1:
             raise ValueError(f"board: rows of {sorted(lengths)} squares, must all be equally long")
         rows, columns = len(self.board), lengths.pop()
-        if rows < 2 or columns < 2 or rows * columns > MOST_CELLS:
-            raise ValueError(f"board: {columns} x {rows} squares, must be at least 2 x 2 and at most {MOST_CELLS} in all")
+        if not (2 <= rows <= MOST_ROWS and 2 <= columns <= MOST_ROWS and rows * columns <= MOST_CELLS):
+            raise ValueError(f"board: {columns} x {rows} squares, must be 2 to {MOST_ROWS} a side, at most {MOST_CELLS} in all")
         text = "".join(self.board)
         for square in text:
             if square not in SQUARES:

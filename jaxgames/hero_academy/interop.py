@@ -255,9 +255,10 @@ def from_flat(config: HeroAcademyConfig, states: State, flat: np.ndarray) -> np.
     """Turns a flat number per state, int [N], into ours: int32 [N].
 
     Raises:
-      ValueError: a number out of range, or of an action that is possible nowhere.
+      ValueError: these are no whole numbers, one per state, or one is out of range or of an action that is possible nowhere.
     """
     layout, cells = actions.layout(config), config.num_cells
+    check_form("action", flat, np.shape(states.player))
     check_range("action", np.asarray(flat), 0, num_flat(config) - 1)
     reverse = np.full(num_flat(config), -1, np.int32)
     table = to_flat(config)

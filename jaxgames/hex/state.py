@@ -47,6 +47,7 @@ class State:
 
 
 def state_key(state: State) -> Array:
-    """Identifies a state for search tables: stones, what has been found, and whose turn it is. Returns uint32 [2]."""
+    """Identifies a state for search tables: stones, what was found, whose turn it is, and whether it is over. uint32 [2]."""
     sets = (*state.stones, *state.found)
-    return hash_words([word for cells in sets for word in cells.words] + [state.player.astype(jnp.uint32)])
+    rest = state.player.astype(jnp.uint32) | (state.terminated.astype(jnp.uint32) << 1)  # an illegal move ends a game, too
+    return hash_words([*(word for cells in sets for word in cells.words), rest])

@@ -79,8 +79,8 @@ class PommermanConfig:
             raise ValueError(f"num_items={self.num_items}: must be in 0..num_wood={self.num_wood}")
         if not 1 <= self.max_steps <= LONGEST:
             raise ValueError(f"max_steps={self.max_steps}: must be in 1..{LONGEST}")
-        if self.view_radius is not None and self.view_radius < 1:
-            raise ValueError(f"view_radius={self.view_radius}: must be >= 1, or None for no fog")
+        if self.view_radius is not None and not 1 <= self.view_radius <= self.board_size:
+            raise ValueError(f"view_radius={self.view_radius}: must be in 1..{self.board_size}, or None for no fog")
         if not 2 <= self.max_blast_strength <= MAX_BLAST_STRENGTH:
             raise ValueError(f"max_blast_strength={self.max_blast_strength}: must be in 2..{MAX_BLAST_STRENGTH}")
         if self.first_collapse is not None and not 0 < self.first_collapse < self.max_steps:

@@ -57,10 +57,14 @@ def from_official_actions(config: PommermanConfig, actions: Sequence[int | Seque
     Raises:
       ValueError: names the agent, and what is wrong with its action.
     """
-    if len(actions) != config.num_players:
-        raise ValueError(f"{len(actions)} actions: must be {config.num_players}, one per seat")
+    try:
+        of_seats = list(actions)
+    except TypeError:
+        raise ValueError(f"actions={actions!r}: must be a list, one per seat") from None
+    if len(of_seats) != config.num_players:
+        raise ValueError(f"{len(of_seats)} actions: must be {config.num_players}, one per seat")
     joined = []
-    for seat, action in enumerate(actions):
+    for seat, action in enumerate(of_seats):
         parts: list[Any] = list(action) if isinstance(action, Sequence | np.ndarray) else [action]
         if len(parts) != 1 and not (config.has_messages and len(parts) == 1 + WORDS_PER_MESSAGE):
             form = "a move, or a list of a move and two words" if config.has_messages else "a move"

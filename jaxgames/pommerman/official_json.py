@@ -155,7 +155,7 @@ def _open(text: str | bytes) -> dict[str, Any]:
     """Parses the outer object and the texts in it."""
     try:
         outer = json.loads(text)
-    except (ValueError, RecursionError) as error:  # of Unicode and of endless numbers too
+    except (TypeError, ValueError, RecursionError) as error:  # no text; of Unicode and of endless numbers too
         raise ValueError(f"the state is not JSON: {error}") from None
     if not isinstance(outer, dict):
         raise ValueError(f"the state is a JSON {type(outer).__name__}, must be an object with {', '.join(FIELDS)}")

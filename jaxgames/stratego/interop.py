@@ -11,11 +11,24 @@ import numpy as np
 from jaxgames import checks
 from jaxgames.stratego import moves, refusals, rules
 from jaxgames.stratego.config import StrategoConfig
-from jaxgames.stratego.constants import BLUE, KIND_BITS, KIND_NAMES, LAKE, NUM_KINDS, PLAYERS, RED
+from jaxgames.stratego.constants import (
+    BLUE,
+    BOMB,
+    FLAG,
+    KIND_BITS,
+    KIND_NAMES,
+    LAKE,
+    MOST_OF_A_KIND,
+    NUM_KINDS,
+    PLAYERS,
+    RED,
+    TWICE_LEVEL,
+)
 from jaxgames.stratego.legal import legal_mask, side_of
 from jaxgames.stratego.state import LastMove, State, packed_counts
 
 NOBODY = 2  # the owner of cells without a piece
+_NUM_LEVELS = TWICE_LEVEL + 1  # of what the two-square rule remembers
 
 
 def to_arrays(config: StrategoConfig, states: State) -> dict[str, np.ndarray]:
@@ -110,12 +123,8 @@ def check_boards(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
     for name in ("piece", "owner", "visible", "moved", "player", "ply"):
         if name not in boards:
             raise ValueError(f"{name}: is missing")
+    _check_forms(config, boards)
     piece, owner = boards["piece"], boards["owner"]
-    if piece.shape[-1:] != (config.num_cells,) or owner.shape != piece.shape:
-        raise ValueError(f"piece and owner of shapes {piece.shape} and {owner.shape}: must end in {config.num_cells} cells")
-    for name in ("visible", "moved", "far"):
-        if name in boards and boards[name].shape != piece.shape:
-            raise ValueError(f"{name} of shape {boards[name].shape}: must be of {piece.shape}, as piece is")
     wrong = np.flatnonzero((piece < LAKE) | (piece > NUM_KINDS))
     if wrong.size:
         raise ValueError(f"piece={piece.flat[wrong[0]]}: must be in {LAKE}..{NUM_KINDS}")
@@ -123,10 +132,18 @@ def check_boards(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
     if wrong.size:
         name = moves.cell_name(config, int(wrong[0]) % config.num_cells)
         raise ValueError(f"owner={owner.flat[wrong[0]]} on {name}: must be 0 or 1 where a piece is, else 2")
+    wrong = np.flatnonzero((boards["moved"] != 0) & (piece > 0) & stays(config, piece))
+    if wrong.size:
+        raise ValueError(
+            f"moved on {moves.cell_name(config, int(wrong[0]) % config.num_cells)}: marks a piece that does not move"
+        )
     for seat in (RED, BLUE):
         counts = [((piece == kind) & (owner == seat)).sum(-1) for kind in range(1, NUM_KINDS + 1)]
         if (flags := int(counts[0].max(initial=0))) > 1:
             raise ValueError(f"{flags} flags of {PLAYERS[seat]}: must be at most 1")
+        for name, count in zip(KIND_NAMES, counts, strict=True):
+            if (most := int(count.max(initial=0))) > MOST_OF_A_KIND:
+                raise ValueError(f"{most} pieces {name} of {PLAYERS[seat]}: must be at most {MOST_OF_A_KIND}")
         if (most := int(np.max(config.moves_of(counts), initial=0))) > config.most_moves:
             whose = f"pieces of {PLAYERS[seat]} for up to {most} moves"
             raise ValueError(f"{whose}: must be for at most {config.most_moves}, as those of the variant are")
@@ -134,6 +151,33 @@ def check_boards(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
         raise ValueError(f"player={boards['player']}: must be 0 or 1")
     if (boards["ply"] < 0).any() or (boards["ply"] > config.max_plies).any():
         raise ValueError(f"ply={boards['ply']}: must be in 0..{config.max_plies}")
+
+
+def _check_forms(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
+    """Raises unless arrays have the shapes and types of `to_arrays`, and what is remembered of moves names cells."""
+    piece, owner = boards["piece"], boards["owner"]
+    if piece.shape[-1:] != (config.num_cells,) or owner.shape != piece.shape:
+        raise ValueError(f"piece and owner of shapes {piece.shape} and {owner.shape}: must end in {config.num_cells} cells")
+    batch = piece.shape[:-1]
+    shapes = dict.fromkeys(("piece", "owner", "visible", "moved", "far"), piece.shape)
+    shapes |= {"recent": (*batch, 2, 3), "last": (*batch, 2), "player": batch, "ply": batch}
+    for name, shape in shapes.items():
+        if name in boards and boards[name].shape != shape:
+            raise ValueError(f"{name} of shape {boards[name].shape}: must be of {shape}, as piece is of {piece.shape}")
+        if name in boards and boards[name].dtype.kind not in "biu":
+            raise ValueError(f"{name}: dtype {boards[name].dtype}, must be an integer type, or bool")
+    recent, last = boards.get("recent"), boards.get("last")
+    if recent is not None and ((recent < (-1, -1, 0)) | (recent >= (config.num_cells, config.num_cells, _NUM_LEVELS))).any():
+        raise ValueError(
+            f"recent={recent.tolist()}: must be a start and an end, -1 or a cell, and a level in 0..{_NUM_LEVELS - 1}"
+        )
+    if last is not None and ((last < -1) | (last >= config.num_cells)).any():
+        raise ValueError(f"last={last.tolist()}: must be -1 or cells, in 0..{config.num_cells - 1}")
+
+
+def stays(config: StrategoConfig, piece: np.ndarray) -> np.ndarray:
+    """Says which kinds never count as moved; a bomb that beats its attacker may. bool, as `piece`."""
+    return (piece == FLAG) | (piece == BOMB) & (not config.defence_moves)
 
 
 def from_setups(config: StrategoConfig, red: str, blue: str) -> State:

@@ -1,8 +1,8 @@
 """Positions as text: StraDoS2 letters in FENfS (AlphaZe**, section 7).
 
 `<a letter per cell> <r or b> <moves so far>`, cells row by row from Red's back row on. Upper case: hidden from the other player.
-In a player's view `?` is a hidden piece that has not moved and `!` one that has. What these do not say may follow in fields of a
-letter each, so that reading gives back what was written:
+In a player's view `?` is a hidden piece that has not moved and `!` one that has; where players see everything (`true_sight`) a
+view is the position. What these do not say may follow in fields of a letter each, so that reading gives back what was written:
 
     m, f: pieces that have moved, that have moved far: bits of all cells as hexadecimal digits, the first cell first
     t: what the two-square rule remembers of both players, as start.end.level
@@ -25,7 +25,6 @@ from jaxgames.stratego import interop, moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import (
     BLUE,
-    BOMB,
     EMPTY_LETTER,
     FLAG,
     KIND_NAMES,
@@ -71,6 +70,8 @@ def write_view(config: StrategoConfig, state: State, player: int, *, exact: bool
       ValueError: there is no such player.
     """
     checks.seat(np.asarray(player), len(PLAYERS))
+    if config.true_sight:
+        return write(config, state, exact=exact)
     arrays = interop.to_arrays(config, state)
     others = (arrays["owner"] == 1 - player) & ~arrays["visible"]
     letters = list(_letters(arrays["piece"], arrays["owner"], arrays["visible"]))
@@ -162,6 +163,8 @@ def read_view(config: StrategoConfig, text: str, player: int) -> Observation:
       ValueError: it is no view of this player, or no board fits it.
     """
     checks.seat(np.asarray(player), len(PLAYERS))
+    if config.true_sight:
+        return _seen(config, read(config, text), player)
     arrays = _parse(config, text)
     unknown, piece, owner = arrays["piece"] == _UNKNOWN, arrays["piece"], arrays["owner"]
     wrong = np.flatnonzero((owner == 1 - player) & (piece > 0) & ~arrays["visible"] & ~unknown)
@@ -181,12 +184,17 @@ def read_view(config: StrategoConfig, text: str, player: int) -> Observation:
     filled, owners = piece.copy(), owner.copy()
     filled[cells], owners[cells] = kinds, 1 - player
     state = interop.from_arrays(config, arrays | {"piece": filled, "owner": owners})
-    seen: Observation = jax.device_get(observe(config, jax.tree.map(jnp.asarray, state), jnp.int32(player)))
+    seen = _seen(config, state, player)
     if not hidden_pieces(config, seen).fits:
         far = int((arrays["far"] & unknown).sum())
         raise ValueError(
             f"no board fits: {far} hidden pieces have moved far, as scouts do, and {counts[SCOUT - 1]} scouts are hidden"
         )
+    return seen
+
+
+def _seen(config: StrategoConfig, state: State, player: int) -> Observation:
+    seen: Observation = jax.device_get(observe(config, jax.tree.map(jnp.asarray, state), jnp.int32(player)))
     return seen
 
 
@@ -247,10 +255,9 @@ def _is_text(name: str, given: Any) -> None:
 def _check_marks(config: StrategoConfig, arrays: dict[str, Any]) -> None:
     """Checks which pieces are said to have moved, and to have moved far."""
     piece, moved, far = (arrays[name] for name in ("piece", "moved", "far"))
-    still = (piece == FLAG) | (piece == BOMB) & (not config.defence_moves)  # a bomb that beats its attacker may count as moved
     for wrong, why in (
         (moved & (piece <= 0), "field m marks it, and no piece is there"),
-        (moved & still, "field m marks a piece that does not move"),
+        (moved & interop.stays(config, piece), "field m marks a piece that does not move"),
         (far & ~moved, "has moved far, as field f says, and not moved"),
         (far & (piece != SCOUT) & (piece != _UNKNOWN), "has moved far, as field f says, and is no scout"),
     ):

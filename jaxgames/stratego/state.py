@@ -80,12 +80,15 @@ class State:
 
 
 def state_key(state: State) -> Array:
-    """Identifies a state for search tables: the board, what is known of it, and whose turn it is; not the ply. uint32 [2]."""
+    """Identifies a state for search tables: the board, what is known of it, whose turn it is, and whether it is over. uint32 [2].
+
+    Not the ply.
+    """
     sets = (*state.pieces, *state.kinds, state.lakes, state.hidden, state.moved, state.far)
     words = [word for cells in sets for word in cells.words]
     first, second = state.recent
     ways = _joined(first.start, first.end, second.start, second.end)
-    rest = _joined(first.level, second.level, state.player)
+    rest = _joined(state.terminated, first.level, second.level, state.player)
     return hash_words([*words, ways, rest])
 
 
@@ -102,7 +105,7 @@ def position_word(pieces: tuple[Bits, Bits], kinds: tuple[Bits, ...], hidden: Bi
 
 
 def _joined(*numbers: Array) -> Array:
-    """One word of up to four int8 numbers."""
+    """One word of up to four numbers, int8 or bool."""
     word = jnp.uint32(0)
     for number in numbers:
         word = (word << 8) | (number.astype(jnp.uint32) & np.uint32(0xFF))

@@ -65,8 +65,9 @@ class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
 
     def __init__(self, game: Any, player_id: int, agent: Agent | str = "random", seed: int = 0) -> None:
         super().__init__()
-        if player_id not in (0, 1):
+        if checks.as_integer(player_id) not in (0, 1):
             raise ValueError(f"player_id={player_id!r}: must be 0 or 1")
+        checks.seed_number(seed)
         self._game, self._seat, self._name = game_of(game), player_id, str(game)
         self._agent, self._root = bot_of(self._game, agent), jax.random.key(seed)
         if self._agent.sees_state and self._agent.uses_hidden and hides_something(self._game):

@@ -127,6 +127,14 @@ def test_the_next_step_begins_the_next_game_where_that_is_asked_for():
     assert any(step.done.any() for step in steps)
 
 
+def test_at_a_table_too_the_step_that_begins_a_game_counts_from_its_start():
+    env = MultiEnvironment(Offering(), 2, autoreset="next_step", max_episode_steps=2)
+    pull, rest = np.array([[PULL, REST]] * 2), np.full((2, 2), REST)
+    steps, _ = played(env, [pull, rest, rest, rest])
+    assert [step.episode_length.tolist() for step in steps] == [[0, 0], [1, 1], [2, 2], [0, 0], [1, 1]]
+    assert not steps[3].episode_return.any() and not steps[3].reward.any()
+
+
 def test_without_resets_a_finished_game_stays():
     steps, state = played(tug("disabled"), [np.full(8, PULL)] * 5)
     total = sum(step.reward for step in steps)

@@ -81,6 +81,8 @@ def test_what_cannot_be_a_gif_is_told(played, monkeypatch, tmp_path):
         ({"width": 0}, "width=0: must be >= 1"),
         ({"seconds": 0}, r"seconds=0: must be in 0\.02\.\.600"),
         ({"seconds": 900}, "seconds=900: must be"),
+        ({"width": 100.5}, "width=100.5: must be a whole number"),
+        ({"seconds": "1"}, "seconds='1': must be a number"),
     ):
         with pytest.raises(ValueError, match=told):
             jaxgames.write_gif(tmp_path / "game.gif", game, states, **wrong)

@@ -236,7 +236,8 @@ def test_lists_are_given_as_text_in_python_too(name, settings):
     [
         ("hero_academy", {"deck": "3+x"}, "deck='3+x': must be whole numbers with + between"),
         ("hero_academy", {"deck": "3+3"}, "deck: 2 kinds of cards, must be 11"),
-        ("hero_academy", {"board": "d.S"}, "board: 3 x 1 squares, must be at least 2 x 2"),
+        ("hero_academy", {"board": "d.S"}, "board: 3 x 1 squares, must be 2 to 31 a side, at most 64 in all"),
+        ("hero_academy", {"board": "+".join(["." * 32] * 2)}, "board: 32 x 2 squares, must be 2 to 31 a side, at most 64 in all"),
         ("hero_academy", {"board": ""}, "board=(): must be rows of squares"),
         ("hero_academy", {"turn_limit": "5"}, "turn_limit='5': must be an integer"),
         ("clash", {"levels": "11"}, "levels='11': must be two whole numbers with + between"),
@@ -252,7 +253,7 @@ def test_text_that_is_no_list_is_refused_in_one_line(name, settings, message):
     ("mode", "message"),
     [
         ("standard:depth=3", "'depth=3' is none of action_points, first_action_points, turn_limit, draws, hidden_hands"),
-        ("standard:board=1", "board: 1 x 1 squares, must be at least 2 x 2"),
+        ("standard:board=1", "board: 1 x 1 squares, must be 2 to 31 a side"),
         ("standard:turn_limit", "turn_limit='' must be a whole number"),
         ("standard:turn_limit=5,turn_limit=6", "turn_limit is given twice"),
         ("standard:turn_limit=5,", "'' is none of action_points"),

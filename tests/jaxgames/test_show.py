@@ -55,6 +55,9 @@ def test_what_cannot_be_shown_is_told():
     batch = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], game.init())
     with pytest.raises(ValueError, match=r"lane=1: must be in 0\.\.0"):
         jaxgames.show(game, batch, lane=1)
+    for lane in (True, 0.0):
+        with pytest.raises(ValueError, match=rf"lane={lane}: must be in 0\.\.0"):
+            jaxgames.show(game, batch, lane=lane)
 
 
 @pytest.mark.parametrize("name", jaxgames.game_names())

@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.clash.config import BEGINNER_DECK
+from jaxgames.clash.card_file import standard_table
+from jaxgames.clash.changes import read_change, with_versions
+from jaxgames.clash.config import BEGINNER_DECK, ClashConfig
 from jaxgames.clash.constants import AIR, COLUMNS, ELIXIR, HEIGHT, MOST_ELIXIR, MOST_LEVEL, ROWS, TILE, TOWERS, WIDTH
 from jaxgames.clash.encoder import MEMORY
+from jaxgames.clash.game import Clash
 from jaxgames.clash.scene import Scene
 from jaxgames.clash.tables import unit_columns
 
@@ -114,3 +117,16 @@ def shown_tiles(legal, place, affordable):
     """Where a card may be played; what is legal of a card that cannot be paid is to save for it."""
     tiles = legal[1 + place * COLUMNS * ROWS :][: COLUMNS * ROWS].reshape(ROWS, COLUMNS).T
     return np.where(affordable > 0, tiles, 0)
+
+
+def test_what_falls_when_a_unit_dies_is_none_of_the_cards():
+    """Also where a spell is the last card of the table."""
+    changed = with_versions(standard_table(), [read_change(standard_table(), "arrows.cost=4")])
+    deck = changed.deck(("knight", "giant", "archers", "arrows", "minions", "fireball", "musketeer", "balloon"))
+    game = Clash(ClashConfig(decks=(deck, deck), table=changed.table))
+    scene = Scene(game.config)
+    scene.arrays["spell"][0, 0] = len(changed.table.cards) + changed.table.unit_ids["Balloon"]
+    scene.arrays["spell_ticks"][0, 0] = 20
+    encoder = jaxgames.encoder_of(game)
+    planes = dict(zip(encoder.channels, np.moveaxis(encoder.planes(game.observe(scene.state, np.int32(0))), -1, 0), strict=True))
+    assert not planes["own arrows"].any() and not planes["own fireball"].any()

@@ -1,5 +1,7 @@
 """One position per clause of the rules."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -69,6 +71,13 @@ def test_an_illegal_attempt_loses(action):
     after = game().step(state, jnp.array([9, action]))
     assert bool(after.terminated) and game().outcome(after).tolist() == [1, -1] and after.rewards.tolist() == [1, -1]
     assert interop.board(game().config, after).tolist() == interop.board(game().config, state).tolist()
+
+
+def test_a_game_lost_by_an_illegal_attempt_is_not_the_one_that_goes_on():
+    state = play(PLAIN, [4])[-1]
+    after = game().step(state, jnp.array([9, 4]))
+    goes_on = dataclasses.replace(after, terminated=state.terminated)
+    assert PLAIN.state_key(after).tolist() != PLAIN.state_key(goes_on).tolist()
 
 
 def test_a_finished_game_stays_and_pays_nothing():

@@ -127,7 +127,7 @@ PATHS = [
 
 def told(changed, config=FFA):
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (the text is looked at by the caller)
-        interop.from_json(config, changed if isinstance(changed, str) else text_of(changed))
+        interop.from_json(config, text_of(changed) if isinstance(changed, dict) else changed)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -197,6 +197,7 @@ def test_wrong_values_are_named(change, message):
         ("[1, 2]", "the state is a JSON list, must be an object"),
         (TEXT.replace('"17"', '"17}"'), "step_count: not JSON"),
         ("[" * 100_000, "the state is not JSON"),
+        (None, "the state is not JSON"),
     ],
 )
 def test_texts_that_are_no_state(text, message):
@@ -251,6 +252,7 @@ def test_official_actions():
         ("ffa", [0, 0, [1, 2, 3], 0], "of agent 2: must be a move$"),
         ("ffa", [0, 6, 0, 0], "move 6 of agent 1: must be an integer in 0..5"),
         ("ffa", [0, 0, 0], "3 actions: must be 4"),
+        ("ffa", None, "^actions=None: must be a list, one per seat"),
         ("ffa", [0, 1.5, 0, 0], "move 1.5 of agent 1"),
         ("ffa", [0, True, 0, 0], "move True of agent 1"),
         ("radio", [0, 0, 0, [1, 9, 0]], "word 9 of agent 3: must be an integer in 0..8"),

@@ -1,5 +1,7 @@
 """Positions and views as text: reading gives back what was written, and what is wrong is said in one line."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -53,6 +55,43 @@ def test_boards_need_all_arrays():
             interop.from_arrays(CONFIG, {key: array for key, array in arrays.items() if key != name})
     with pytest.raises(ValueError, match=r"visible of shape \(24,\): must be of \(25,\), as piece is"):
         interop.from_arrays(CONFIG, arrays | {"visible": arrays["visible"][1:]})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recent": np.zeros(2, int)}, r"^recent of shape \(2,\): must be of \(2, 3\)"),
+        (
+            {"recent": np.array([[1, 300, 0], [-1, -1, 0]])},
+            "^recent=.*: must be a start and an end, -1 or a cell, and a level in 0..3",
+        ),
+        ({"recent": np.array([[1, 2, 4], [-1, -1, 0]])}, "^recent=.*: must be a start and an end"),
+        ({"last": np.array([300, 301])}, r"^last=\[300, 301\]: must be -1 or cells, in 0..24"),
+        ({"last": np.array(3)}, r"^last of shape \(\): must be of \(2,\)"),
+        ({"piece": np.zeros(25)}, "^piece: dtype float64, must be an integer type"),
+        ({"ply": np.array(1.5)}, "^ply: dtype float64, must be an integer type"),
+        ({"moved": np.ones(25, bool)}, "^moved on a1: marks a piece that does not move"),
+    ],
+)
+def test_says_what_is_wrong_with_boards(changes, message):
+    arrays = interop.to_arrays(CONFIG, position("KaaaM aaaaa aa_aa aaaaa YaaaO"))
+    with pytest.raises(ValueError, match=message):
+        interop.from_arrays(CONFIG, arrays | changes)
+
+
+def test_there_are_no_more_pieces_of_a_kind_than_a_digit_can_tell():
+    with pytest.raises(ValueError, match="36 pieces marshal of blue: must be at most 35"):
+        notation.read(BARRAGE, "M" + "a" * 62 + "X" * 36 + "Y r 0")
+
+
+def test_with_true_sight_a_view_is_the_position():
+    config = dataclasses.replace(P2SRO, true_sight=True)
+    observe = jax.jit(Stratego(config).observe)
+    for state in random_game(config, 40)[10:-1:10]:
+        for seat in (0, 1):
+            view = notation.write_view(config, state, seat, exact=True)
+            assert view == notation.write(config, state)
+            assert not differing(jax.device_get(observe(state, jnp.int32(seat))), notation.read_view(config, view, seat))
 
 
 def test_a_view_that_no_board_fits():

@@ -105,6 +105,10 @@ def test_wrong_seats_and_names_are_told():
     game = pyspiel.load_game("hex", HEX)
     with pytest.raises(ValueError, match="player_id=2"):
         OpenSpielBot(game, 2)
+    with pytest.raises(ValueError, match="player_id=True"):
+        OpenSpielBot(game, True)
+    with pytest.raises(ValueError, match="seed='a': must be in"):
+        OpenSpielBot(game, 0, seed="a")
     with pytest.raises(ValueError, match="opponent='nobody'"):
         OpenSpielBot(game, 0, "nobody")
     with pytest.raises(ValueError, match="game='hex': must be a game of OpenSpiel"):
