@@ -77,7 +77,7 @@ notebooks: env  ## run the notebooks and keep what they print and draw (some min
 	$(BIN)/python scripts/notebooks.py
 
 docs: env  ## make the site, in output/site
-	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(BIN)/python -c 'import material, mkdocstrings_handlers.python' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "open output/site/index.html"
 

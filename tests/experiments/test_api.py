@@ -1,0 +1,22 @@
+"""The page of names lists what can be imported, and all that `jaxgames` and `search` offer."""
+
+import importlib
+import re
+
+import jaxgames
+import search
+from training.storage.provenance import CHECKOUT
+
+LISTED = re.findall(r"^::: ([\w.]+)$", (CHECKOUT / "docs/api.md").read_text(), flags=re.MULTILINE)
+
+
+def test_every_name_is_there_and_told():
+    for listed in LISTED:
+        module, _, name = listed.rpartition(".")
+        assert getattr(importlib.import_module(module), name).__doc__, listed
+    assert len(set(LISTED)) == len(LISTED)
+
+
+def test_no_public_name_is_forgotten():
+    public = {f"{package.__name__}.{name}" for package in (jaxgames, search) for name in package.__all__}
+    assert public <= set(LISTED)
