@@ -135,7 +135,8 @@ def _parts(dagger):
 
     def look(key, memory, state):
         states = jax.tree.map(lambda leaf: leaf[None], state)
-        plan, memory = dagger.rules.oracle.plan(None, key[None], memory, states, jnp.zeros(1, jnp.int32), jnp.ones(1, bool))
+        plan_key = jax.random.fold_in(key, 1)
+        plan, memory = dagger.rules.oracle.plan(None, plan_key[None], memory, states, jnp.zeros(1, jnp.int32), jnp.ones(1, bool))
         plan = jax.tree.map(lambda leaf: leaf[0], plan)
         target = plan.action_weights
         if config.target == "values":
