@@ -18,7 +18,7 @@ from training.play.partners import Partners
 
 WINDOW = 10  # steps over which the oracle's choices are compared
 STOP_RULES = ("off", "unchanged", "released")
-_PLAN, _CHANCE, DRAW, _PARTNERS = range(1, 5)  # children of the key of a step
+_PLAN, _CHANCE, DRAW, _PARTNERS, WORLD = range(1, 6)  # children of the key of a step
 
 
 @jax.tree_util.register_dataclass
