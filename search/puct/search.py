@@ -144,6 +144,9 @@ def puct(
 ) -> Planner:
     """Makes a planner for games in which one player moves at a time.
 
+    It searches the state itself: in a game that hides something it is an oracle, which cheats (tables mark it "sees all"), and
+    the searches of `search.puct.determinized` are fair.
+
     Args:
       game: the game, or dynamics made of one.
       evaluate: `evaluate(params, states [B], seats int32 [B]) -> (logits float32 [B, A], value float32 [B])`, for the player who

@@ -133,7 +133,7 @@ class AlphazeJob(Job):
         def named(*players: Agent) -> list[Agent]:
             return [player._replace(name=f"learn.num_simulations={learn.num_simulations}") for player in players]
 
-        kinds = {self.programs.kind(epoch) for epoch in range(config.epochs)}
+        kinds = self.programs.kinds(config.epochs)
         self.check_memory(
             *(("learn.lanes", learn.lanes, named(as_agent(self.programs.players[kind]))) for kind in kinds),
             ("gate_games", min(BATCH, config.gate_games), named(self.contender, self.champion)),

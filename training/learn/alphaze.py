@@ -196,7 +196,7 @@ class Alphaze:
             at once need one, such as FDTS that the network guides.
 
         Raises:
-          ValueError: numbers that cannot be split over the devices, or games that there are not.
+          ValueError: numbers that cannot be split over the devices, a buffer that is too small, or games that there are not.
         """
         devices = check_split(mesh, config)
         self.config, self.who = config, who
@@ -218,6 +218,9 @@ class Alphaze:
             explore_steps=who.game.opening_steps if config.explore_moves < 0 else movers * config.explore_moves,
             temperature=config.temperature,
         )
+        step = config.lanes * self.games.seats_at_once
+        if config.buffer_size < step:
+            raise ValueError(f"buffer_size={config.buffer_size}: must hold one step of all lanes, {step} samples")
         optimizer = optax.scale_by_adam() if config.optimizer == "adam" else optax.trace(0.9, nesterov=True)
         self.updates = Updates(
             self._loss,
@@ -265,6 +268,12 @@ class Alphaze:
         if epoch < config.pretrain_epochs:
             return "open"
         return "true_sight" if epoch < config.pretrain_epochs + config.true_sight_epochs else "fair"
+
+    def kinds(self, epochs: int) -> list[str]:
+        """Says how games of so many first epochs are played, each kind once."""
+        config = self.config
+        firsts = (0, config.heuristic_epochs, config.pretrain_epochs, config.pretrain_epochs + config.true_sight_epochs)
+        return list(dict.fromkeys(self.kind(epoch) for epoch in sorted(firsts) if epoch < epochs))
 
     def rate(self, update: Array) -> Array:
         """The learning rate of a gradient step, a schedule of optax: up for a quarter of each epoch, then down along a cosine."""

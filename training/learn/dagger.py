@@ -16,16 +16,16 @@ from jax import Array
 from jax.sharding import Mesh
 
 from jaxgames import checks
-from jaxgames.game import is_hidden
+from jaxgames.game import hides_something, is_hidden
 from search.planner import Plan, Planner
 from training.learn.dealing import deal_rows
-from training.learn.episodes import DRAW, STOP_RULES, EpisodeRules, Episodes
+from training.learn.episodes import DRAW, STOP_RULES, WORLD, EpisodeRules, Episodes
 from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
 from training.learn.replay_buffer import Ring
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue, masked_log_softmax
 from training.play import agents
-from training.play.lanes import Pool, fold
+from training.play.lanes import Lanes, Pool, fold
 
 METHODS = ("dagger", "cloning")
 TARGETS = ("best", "first_best", "values")
@@ -101,7 +101,7 @@ class Sample:
     """One labelled view.
 
     Attributes:
-      view: what the player was shown.
+      view: what the player was shown; where the encoder would show what is hidden, of a state drawn to fit what the player knew.
       target: the distribution over outputs to imitate, as `Targets.pack` keeps it.
       value: float32 [], the oracle's, as a chance to win.
       weight: float32 [], how much the choice matters: the oracle's best value less the mean over legal arms, as chances to win.
@@ -147,7 +147,10 @@ class Dagger:
         self.width = won - self.lost
         self.targets = Targets(who.encoder, jnp.float32)
         opponent = agents.make(config.opponent, who.game) if config.opponent else None
-        informed = is_hidden(who.game) and not all(one.sees_state for one in (oracle, opponent) if one is not None)
+        # Where the encoder would show what is hidden, the follower is shown states drawn to fit what its seat knows.
+        self.draws = hides_something(who.game) and not who.encoder.shows_observation
+        all_see = all(one.sees_state for one in (oracle, opponent) if one is not None)
+        informed = self.draws or (is_hidden(who.game) and not all_see)
         pool = Pool(who.game, config.lanes // devices, devices, config.episodes, informed)
         self.rules = EpisodeRules(pool, oracle, config.stop_rule, config.stop_when_quiet, opponent)
         self.updates = Updates(
@@ -218,9 +221,8 @@ class Dagger:
         keys = pool.step_keys(key, episodes.lanes)
         plan, episodes = rules.label(oracle_params, keys, episodes)
         seats = jnp.arange(rows[1])
-        views = jax.vmap(lambda state: jax.vmap(lambda seat: encoder.view(state, seat))(seats))(states)
-        views = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), views)
-        log_policy = self.who.policy(params, views).reshape(*rows, -1)
+        views, log_policy = self._look(params, fold(keys, WORLD), episodes.lanes)
+        log_policy = log_policy.reshape(*rows, -1)
         noise = jax.vmap(lambda k: jax.random.gumbel(k, log_policy.shape[1:]))(fold(keys, DRAW))
         drawn = jax.vmap(encoder.actions, (-1, 0), -1)(jnp.argmax(log_policy + noise, -1), seats)
         choosing = pool.asked(states) & pool.busy(episodes.lanes)[:, None]
@@ -232,8 +234,7 @@ class Dagger:
         target, best = (self._per_output(plan, each) for each in (weights, plan.action_weights))
         chances = (plan.root_value - self.lost) / self.width
         labels = (jax.vmap(jax.vmap(self.targets.pack))(target), chances, self._advantage(plan))
-        labels = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), labels)
-        ring = self.updates.store(ring, Sample(views, *labels), choosing.reshape(-1))
+        ring = self.updates.store(ring, Sample(views, *_in_rows(labels)), choosing.reshape(-1))
         favourite, choice = (is_highest(scores) for scores in (log_policy, plan.action_weights))
         busy = pool.busy(episodes.lanes)
         episodes, ended = rules.advance(key, keys, episodes, actions, jnp.where(choice, plan.arms, 0).sum(-1))
@@ -251,6 +252,19 @@ class Dagger:
             counts["outputs"] = (played & choosing[..., None]).sum((0, 1), dtype=jnp.int32)
             counts["oracle_outputs"] = jnp.where(choosing[..., None], best, 0.0).sum((0, 1))
         return episodes, ring, counts
+
+    def _look(self, params: Any, keys: Array, lanes: Lanes) -> tuple[Any, Array]:
+        """Gives what all seats are shown, [L * P], and what the network would do, float32 [L * P, A] log probabilities.
+
+        The keys [L] draw what they do not know.
+        """
+        who, seats = self.who, jnp.arange(self.rules.pool.game.num_players)
+        if not self.draws:
+            views = _in_rows(jax.vmap(lambda state: jax.vmap(lambda seat: who.encoder.view(state, seat))(seats))(lanes.states))
+            return views, who.policy(params, views)
+        each = jax.vmap(lambda key: jax.vmap(lambda seat: jax.random.fold_in(key, seat))(seats))(keys)
+        views, legal = who.drawn(each.reshape(-1), _in_rows(lanes.infos), jnp.tile(seats, len(keys)))
+        return views, masked_log_softmax(who.apply(params, views)[0], legal)
 
     def _weights(self, plan: Plan) -> Array:
         """What is imitated of a plan, by arm: float32 [L, P, K]."""
@@ -297,3 +311,8 @@ class Dagger:
             "new_samples": seen["samples"],
             "buffer": jax.lax.psum(learner.ring.size[0], "data"),
         }
+
+
+def _in_rows(tree: Any) -> Any:
+    """Makes one axis of the first two of all leaves."""
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tree)

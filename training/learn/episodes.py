@@ -18,7 +18,7 @@ from training.play.partners import Partners
 
 WINDOW = 10  # steps over which the oracle's choices are compared
 STOP_RULES = ("off", "unchanged", "released")
-_CHANCE, DRAW, _PARTNERS = 2, 3, 4  # children of the key of a step, which itself is the planner's
+_PLAN, _CHANCE, DRAW, _PARTNERS, WORLD = range(1, 6)  # children of the key of a step
 
 
 @jax.tree_util.register_dataclass
@@ -81,7 +81,7 @@ class EpisodeRules:
         lanes = episodes.lanes
         mover = jnp.maximum(jax.vmap(self.pool.game.to_play)(lanes.states), 0).astype(jnp.int32)
         views = self.pool.views(lanes, self.oracle.sees_state, mover[None])
-        plan, memory = self.oracle.plan(params, keys, episodes.memory, views, mover, self.pool.busy(lanes))
+        plan, memory = self.oracle.plan(params, fold(keys, _PLAN), episodes.memory, views, mover, self.pool.busy(lanes))
         return plan, dataclasses.replace(episodes, memory=memory)
 
     def among_others(self, keys: Array, episodes: Episodes, actions: Array) -> tuple[Array, Episodes]:

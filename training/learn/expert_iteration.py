@@ -128,7 +128,7 @@ class ExpertIteration:
           mesh: one axis "data".
 
         Raises:
-          ValueError: numbers that cannot be split over the devices, or players that there are not.
+          ValueError: numbers that cannot be split over the devices, samples that are too few, or players that there are not.
         """
         devices = check_split(mesh, config)
         self.config, self.who = config, who
@@ -144,6 +144,10 @@ class ExpertIteration:
             partner=None if shows else player,
             remembers=self.planner if remembers else None,
         )
+        step = config.lanes * self.games.seats_at_once
+        if config.buffer_size < step:
+            least, held = -(-step // config.kept), f"to hold the {step} samples of one step of lanes={config.lanes}"
+            raise ValueError(f"samples={config.samples}: must be >= {least} with kept={config.kept}, {held}")
         self.updates = Updates(
             self._loss,
             optax.adamw(config.learning_rate, weight_decay=config.weight_decay),

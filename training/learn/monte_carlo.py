@@ -148,11 +148,10 @@ def explorer(who: PolicyValue, epsilon: float) -> Planner:
       who: the network; its parameters are those of the plans.
       epsilon: that share.
     """
-    game, encoder = who.game, who.encoder
-    draws = is_hidden(game) and not encoder.shows_observation
+    encoder = who.encoder
+    draws = is_hidden(who.game) and not encoder.shows_observation
 
-    def choose(key: Array, state: Any, seat: Array, logits: Array) -> tuple[Array, Array]:
-        legal = game.legal_actions(state)[seat][encoder.actions(jnp.arange(encoder.num_outputs), seat)]
+    def choose(key: Array, legal: Array, seat: Array, logits: Array) -> tuple[Array, Array]:
         best = jnp.argmax(masked_log_softmax(logits, legal))
         when, what = jax.random.split(key)
         any_one = jnp.argmax(jnp.where(legal, jax.random.uniform(what, legal.shape), -1.0))
@@ -162,9 +161,9 @@ def explorer(who: PolicyValue, epsilon: float) -> Planner:
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
         del active
         keys, world = jax.vmap(jax.random.split, out_axes=1)(keys)
-        states = jax.vmap(game.sample_hidden)(world, views) if draws else views
-        logits, value = who.apply(params, jax.vmap(encoder.view)(states, seats))
-        actions, more = jax.vmap(choose)(keys, states, seats, logits)
+        seen, legal = who.drawn(world, views, seats) if draws else who.shown(views, seats)
+        logits, value = who.apply(params, seen)
+        actions, more = jax.vmap(choose)(keys, legal, seats, logits)
         values = jnp.clip(value + more, -1.0, 1.0)
         one = jnp.ones((*actions.shape, 1, 1), jnp.float32)
         found = Plan(

@@ -89,6 +89,28 @@ class PolicyValue(NamedTuple):
         """Gives a search the logits [B, A] and values [B] for states [B] and seats int32 [B], by what each seat is shown."""
         return self.apply(params, jax.vmap(self.encoder.view)(states, seats))
 
+    def shown(self, states: Any, seats: Array) -> tuple[Any, Array]:
+        """Gives what is shown of states [B] for seats int32 [B], and the outputs that are legal by the rules, bool [B, A]."""
+        game, encoder = self.game, self.encoder
+
+        def of_one(state: Any, seat: Array) -> tuple[Any, Array]:
+            legal = of_seat(game.legal_actions(state)[None], seat[None])[0]
+            return encoder.view(state, seat), legal[encoder.actions(jnp.arange(encoder.num_outputs), seat)]
+
+        return jax.vmap(of_one)(states, seats)
+
+    def drawn(self, keys: Array, infos: Any, seats: Array) -> tuple[Any, Array]:
+        """Gives the same of states that are drawn to fit what seats know.
+
+        What is legal there is so for the seat: the rules say more than what is shown of a drawn state alone.
+
+        Args:
+          keys: typed keys [B].
+          infos: Information [B], what each seat knows.
+          seats: int32 [B].
+        """
+        return self.shown(jax.vmap(self.game.sample_hidden)(keys, infos), seats)
+
     def check_values(self, given: str, use: str) -> None:
         """Refuses the network where its values are asked for and it has none.
 
@@ -115,19 +137,13 @@ class PolicyValue(NamedTuple):
           grouped: take the likeliest of the groups that the encoder tells first, such as a card, then of its outputs. For those
             who imitate a planner that tries a few random ones of many: each of these is less likely than what it always tries.
         """
-        game, encoder = self.game, self.encoder
-        hidden, observes = is_hidden(game), encoder.shows_observation
-
-        def legal_of(state: Any, seat: Array) -> Array:
-            """What the seat may try in a state that was drawn: the rules say more than what is shown of that state alone."""
-            rows = game.legal_actions(state)[None]
-            return of_seat(rows, seat[None])[0][encoder.actions(jnp.arange(encoder.num_outputs), seat)]
+        encoder = self.encoder
+        hidden, observes = is_hidden(self.game), encoder.shows_observation
 
         def choose(params: Any, keys: Array, views: Any, seats: Array) -> Array:
             if hidden:
-                states = jax.vmap(game.sample_hidden)(keys, views)
-                logits, _ = self.evaluate(params, states, seats)
-                scores = masked_log_softmax(logits, jax.vmap(legal_of)(states, seats))
+                seen, legal = self.drawn(keys, views, seats)
+                scores = masked_log_softmax(self.apply(params, seen)[0], legal)
             else:
                 scores = self.policy(params, views if observes else jax.vmap(encoder.view)(views, seats))
             if grouped and encoder.output_groups:

@@ -61,13 +61,17 @@ def serve_window(wire: Wire, desk: Desk, ended: type[BaseException]) -> None:
 
 
 class _Window:
-    """The state of one connection; `_lock` keeps what its two threads share."""
+    """The state of one connection.
+
+    `_lock` keeps what its threads share, the number of the watch among it: each time a session is opened a new one begins, with a
+    thread of its own. `_order` keeps what is told in order: nothing of a watch comes after the table of the next.
+    """
 
     def __init__(self, wire: Wire, desk: Desk, ended: type[BaseException]) -> None:
         self._wire, self._desk, self._ended = wire, desk, ended
-        self._lock = threading.Lock()
+        self._lock, self._order = threading.Lock(), threading.Lock()
         self._shower: Shower | None = None
-        self._closed = False
+        self._closed, self._number = False, 0
         self._asking = threading.Lock()  # one opinion at a time
 
     def close(self) -> None:
@@ -178,24 +182,30 @@ class _Window:
     # --- what it is told -----------------------------------------------------------------------------------------------
 
     def _watch(self, shower: Shower) -> None:
-        """Shows a session from now on."""
-        with self._lock:
-            if self._shower is not None:
-                self._shower.session.watched(-1)
-            self._shower = shower
-            shower.session.watched(1)
-        self._say(shower.table())
-        threading.Thread(target=self._tell, args=(shower,), name="window", daemon=True).start()
+        """Shows a session from now on, from its beginning also where it was shown before."""
+        with self._order:
+            with self._lock:
+                before, self._shower = self._shower, shower
+                self._number = number = self._number + 1
+                shower.session.watched(1)
+                if before is not None:
+                    before.session.watched(-1)  # which also wakes the thread that told it
+            self._say(shower.table())
+        threading.Thread(target=self._tell, args=(shower, number), name="window", daemon=True).start()
 
-    def _tell(self, shower: Shower) -> None:
-        """Tells what is new of a session, until the window closes or looks at another."""
+    def _watches(self, number: int) -> bool:
+        """Says whether the watch of this number goes on."""
+        return not self._closed and number == self._number
+
+    def _tell(self, shower: Shower, number: int) -> None:
+        """Tells what is new of a session, until the window closes or another watch begins."""
         session, seen, told, game = shower.session, -1, 0, -1
         moment: tuple[int, int] | None = None
-        while not self._closed and shower is self._shower:
-            if not session.wait(seen, _ASK_AGAIN):
+        while self._watches(number):
+            if not session.wait(seen, _ASK_AGAIN, lambda: not self._watches(number)):
                 continue
             with session.still():
-                if session.changes == seen:  # closed
+                if session.changes == seen:  # closed, or the watch is over
                     break
                 seen = session.changes
                 now = (session.game_number, len(session.actions))
@@ -205,9 +215,15 @@ class _Window:
                     message = _of_board(functools.partial(shower.state, told, game))
                     if message["type"] == "state":
                         moment, (game, told) = now, now
-            self._say(message)
-        if session.ended and shower is self._shower:
-            self._say({"type": "error", "text": session.ended})
+            self._say_of(number, message)
+        if session.ended:
+            self._say_of(number, {"type": "error", "text": session.ended})
+
+    def _say_of(self, number: int, message: dict[str, Any]) -> None:
+        """Says something of a watch, if it goes on."""
+        with self._order:
+            if self._watches(number):
+                self._say(message)
 
     def _pulse(self, session: Session, shower: Shower) -> dict[str, Any]:
         return {"type": "clock", "game": session.game_number, "at": len(session.actions), **shower.clock()}

@@ -10,7 +10,7 @@ import dataclasses
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,10 +74,16 @@ class Session:
         with self._changed:
             yield
 
-    def wait(self, seen: int, seconds: float) -> bool:
-        """Waits until there is more to show than the changes seen, the session is closed, or the time is over; says whether."""
+    def wait(self, seen: int, seconds: float, over: Callable[[], bool] = lambda: False) -> bool:
+        """Waits until there is more to show than the changes seen, the session is closed, or the time is over; says whether.
+
+        Args:
+          seen: so many changes.
+          seconds: at most so long.
+          over: also ends it, if it says so when anything happens here, such as a call of `watched`.
+        """
         with self._changed:
-            return self._changed.wait_for(lambda: self.changes != seen or self._closed, seconds)
+            return self._changed.wait_for(lambda: self.changes != seen or self._closed or over(), seconds)
 
     @property
     def moments(self) -> Sequence[Moment]:

@@ -323,6 +323,7 @@ def test_bad_settings(values, message):
         ),
         (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),
         (["--learn.buffer-size", "100000000000"], "error: learn.buffer_size=100000000000: the run needs"),
+        (["--epochs", "1000000000"], "error: 16384000000000 searches to do: must be <= "),
     ],
 )
 def test_bad_flags(arguments, named, tmp_path, capsys):

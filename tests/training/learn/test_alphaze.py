@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import types
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,9 @@ from search import fdts
 from search.planner import Plan, Planner, memoryless
 from tests.jaxgames.hex.playing import at, joined
 from tests.processes import output_of
+from tests.signals import Signals
 from tests.training import tiny_alphaze
+from tests.training.learn.test_arms import network
 from tests.training.tiny import on_one_device
 from tests.training.tiny_alphaze import CONFIG, GAME, rows_of
 from training.learn import alphaze
@@ -316,6 +319,25 @@ def test_kinds_of_games_by_epoch():
     assert programs().kind(0) == "fair"
     made.config = dataclasses.replace(CONFIG, heuristic_epochs=2, true_sight_epochs=3)
     assert [made.kind(epoch) for epoch in range(5)] == ["heuristic", "heuristic", "true_sight", "fair", "fair"]
+
+
+@pytest.mark.parametrize("settings", [(0, 0, 0), (1, 0, 2), (0, 2, 3), (3, 0, 0), (0, 4, 0)])
+def test_kinds_of_so_many_epochs(settings):
+    """However many they are, without looking at each."""
+    made = object.__new__(Alphaze)
+    names = ("pretrain_epochs", "heuristic_epochs", "true_sight_epochs")
+    made.config = dataclasses.replace(CONFIG, **dict(zip(names, settings, strict=True)))
+    for epochs in range(1, 9):
+        assert made.kinds(epochs) == list(dict.fromkeys(made.kind(epoch) for epoch in range(epochs)))
+    assert made.kinds(10**18) == made.kinds(8)
+
+
+def test_one_step_of_all_who_move_at_once_must_fit():
+    config = AlphazeConfig(lanes=64, buffer_size=127, batch_size=2)
+    who = network(Signals())
+    player = fdts(who.game, num_simulations=2, horizon=2, table_rows=16)
+    with pytest.raises(ValueError, match=r"^buffer_size=127: must hold one step of all lanes, 128 samples$"):
+        Alphaze(config, who, types.SimpleNamespace(devices=np.zeros(1)), player)
 
 
 def test_the_share_of_promises_reaches_the_values_of_a_search(monkeypatch):

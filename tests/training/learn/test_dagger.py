@@ -17,7 +17,8 @@ from tests.processes import output_of
 from tests.training import cloning_on_devices, tiny
 from tests.training.tiny import GAME, as_set, rows_of
 from training.learn.dagger import Dagger, DaggerConfig, Sample
-from training.models.policy_value import masked_log_softmax
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig, masked_log_softmax
 
 KEY = jax.random.key(2)
 BATTLES, LANES, STEPS, PLAYERS, RATE = 6, 4, 4, 4, 2.25
@@ -135,7 +136,8 @@ def _parts(dagger):
 
     def look(key, memory, state):
         states = jax.tree.map(lambda leaf: leaf[None], state)
-        plan, memory = dagger.rules.oracle.plan(None, key[None], memory, states, jnp.zeros(1, jnp.int32), jnp.ones(1, bool))
+        plan_key = jax.random.fold_in(key, 1)
+        plan, memory = dagger.rules.oracle.plan(None, plan_key[None], memory, states, jnp.zeros(1, jnp.int32), jnp.ones(1, bool))
         plan = jax.tree.map(lambda leaf: leaf[0], plan)
         target = plan.action_weights
         if config.target == "values":
@@ -482,3 +484,78 @@ def test_numbers_that_do_not_go_together(devices, settings, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         Dagger(DaggerConfig(**settings), tiny.network(), tiny.drawing_oracle(), mesh)
     assert str(error.value) == message
+
+
+# --- where something is hidden ------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def of_hex(mode):
+    """Hex on a small board, and one step in all lanes on one device: `play(learner) -> (learner, counts)`."""
+    who = policy_value.make(PolicyValueConfig("hex", mode, network="tiny"))
+    config = DaggerConfig(lanes=8, episodes=64, steps=1, updates_per_step=0.0, buffer_size=64, batch_size=4)
+    dagger = Dagger(config, who, tiny.drawing_oracle(who.game), runtime.data_mesh(1))
+
+    def play(learner):
+        episodes, ring, counts = dagger._play(KEY, learner.params, None, learner.games, learner.ring)
+        return dataclasses.replace(learner, games=episodes, ring=ring), counts
+
+    begun = jax.device_get(dagger.init(KEY, tiny.drawn(who.init)))
+    return dagger, begun, tiny.on_one_device(play)
+
+
+def after_steps(mode, count):
+    """A learner after so many steps, with nothing in its buffer."""
+    _, learner, play = of_hex(mode)
+    for _ in range(count):
+        learner, _ = play(learner)
+    return dataclasses.replace(learner, ring=jax.tree.map(np.zeros_like, learner.ring))
+
+
+def others_than(dagger, lanes):
+    """States in which each mover knows what it knows in these lanes, and everything else is drawn anew."""
+    game = dagger.who.game
+    mover = np.asarray(jax.vmap(game.to_play)(lanes.states))
+    infos = jax.tree.map(lambda leaf: leaf[np.arange(len(mover)), mover], lanes.infos)
+    return jax.device_get(jax.jit(jax.vmap(game.sample_hidden))(jax.random.split(jax.random.key(9), len(mover)), infos)), mover
+
+
+def test_a_follower_neither_sees_nor_learns_from_what_its_seat_cannot_know():
+    """Where other stones are hidden from who moves, the same is stored and done."""
+    dagger, _, play = of_hex("adh-3")
+    learner = after_steps("adh-3", 4)
+    lanes = learner.games.lanes
+    others, mover = others_than(dagger, lanes)
+    views = jax.jit(jax.vmap(dagger.who.encoder.view))
+    packing = packing_of(jax.tree.map(lambda leaf: leaf[0], jax.device_get(views(others, mover))))
+    pack = jax.jit(jax.vmap(packing.pack))
+    truth, lie = (np.asarray(pack(views(states, mover))) for states in (lanes.states, others))
+    assert (truth != lie).any(1).sum() >= 4, "the encoder would show the difference"
+
+    (after, counts), (other, other_counts) = (
+        play(dataclasses.replace(learner, games=dataclasses.replace(learner.games, lanes=changed)))
+        for changed in (lanes, dataclasses.replace(lanes, states=others))
+    )
+    assert counts["samples"] == 8 == after.ring.size[0]
+    np.testing.assert_array_equal(after.ring.rows, other.ring.rows)
+    assert counts["entropy"] == other_counts["entropy"] and counts["agreed"] == other_counts["agreed"]
+
+    shown, _ = unpacked(dagger, after.ring).view
+    for seat in range(2):
+        mine = mover == seat
+        for word, true in zip(jax.tree.leaves(shown.stones[seat]), jax.tree.leaves(lanes.states.stones[seat]), strict=True):
+            np.testing.assert_array_equal(word[mine], true[mine], "it knows its own stones")
+    assert (np.asarray(pack(unpacked(dagger, after.ring).view)) != truth).any(1).sum() >= 4
+
+
+def test_where_nothing_is_hidden_the_state_itself_is_shown():
+    """Bit for bit, and nobody keeps what each seat knows."""
+    dagger, _, play = of_hex("hex-3")
+    learner = after_steps("hex-3", 4)
+    lanes = learner.games.lanes
+    assert lanes.infos == ()
+    mover = np.asarray(jax.vmap(dagger.who.game.to_play)(lanes.states))
+    after, counts = play(learner)
+    assert counts["samples"] == 8
+    seen = jax.device_get(jax.jit(jax.vmap(dagger.who.encoder.view))(lanes.states, mover))
+    jax.tree.map(np.testing.assert_array_equal, unpacked(dagger, after.ring).view, seen)

@@ -10,9 +10,11 @@ import pytest
 from jax import Array
 
 from jaxgames.pommerman.constants import Move
+from search.all_seats import for_all_seats
+from search.planner import Plan, memoryless
 from tests.training import tiny
-from training.learn.episodes import WINDOW, EpisodeRules
-from training.play.lanes import Pool
+from training.learn.episodes import DRAW, WINDOW, EpisodeRules
+from training.play.lanes import Pool, fold
 
 LANES, PLAYERS, WORDS, LAST = 3, 4, 9, 40
 KEY = jax.random.key(4)
@@ -192,3 +194,46 @@ def test_keys_depend_on_battle_and_clock_alone(begun):
     moved = in_lanes(begun, number=np.array([9, 5, 5], np.int32), clock=np.array([2, 3, 2], np.int32))
     one, other = (jax.random.key_data(rules.pool.step_keys(KEY, episodes.lanes)).tolist() for episodes in (some, moved))
     assert one == [other[2], other[0], other[1]] and len({tuple(words) for words in one}) == 3
+
+
+def word_of(keys):
+    """The first word of each key."""
+    return jax.random.key_data(keys)[..., 0]
+
+
+class Noting(tiny.Dwindling):
+    """Writes down with which key a step was made."""
+
+    def step(self, state, actions, key=None):
+        after = super().step(state, actions)
+        return after if key is None else dataclasses.replace(after, word=word_of(key))
+
+
+def noting_oracle():
+    """One that is asked seat by seat, and tells with which key."""
+
+    def plan(params, keys, memory, views, seats, active):
+        del params, views, active
+        nothing = jnp.zeros((len(seats), 1, 1))
+        arms, told = nothing.astype(jnp.int32), {"words": word_of(keys)}
+        return Plan(arms[:, 0], arms, nothing == 0, nothing, arms, nothing, nothing[:, 0], told), memory
+
+    return memoryless("noting", plan, own_first=True)
+
+
+def test_no_key_of_a_step_is_used_twice():
+    """Those of an oracle that is asked seat by seat, of the draw of what is done, and of chance."""
+    pool = Pool(Noting(), LANES)
+    rules = EpisodeRules(pool, for_all_seats(pool.game, noting_oracle()))
+
+    @jax.jit
+    def one_step():
+        episodes = rules.start(KEY, jnp.int32(0))
+        keys = pool.step_keys(KEY, episodes.lanes)
+        plan, episodes = rules.label(None, keys, episodes)
+        after, _ = rules.advance(KEY, keys, episodes, jnp.zeros((LANES, PLAYERS), jnp.int32), jnp.asarray(CHOICES))
+        others = jnp.stack([word_of(keys), word_of(fold(keys, DRAW)), after.lanes.states.word], 1)
+        return jnp.concatenate([plan.metrics["words"], others], 1)
+
+    found = np.asarray(one_step())
+    assert found.shape == (LANES, PLAYERS + 3) and len(np.unique(found)) == found.size

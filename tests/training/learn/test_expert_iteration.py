@@ -12,6 +12,7 @@ from jaxgames import runtime
 from jaxgames.agent import Agent, memoryless
 from search import planner
 from search.believed import believed
+from search.modelled import Models
 from search.planner import Plan
 from tests.fading import LEAVE, STAY, Fading
 from tests.rivalry import Rivalry
@@ -284,3 +285,25 @@ def test_gradient_steps_follow_what_is_kept():
 def test_settings_are_checked(field, value, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(ExpertConfig(), **{field: value})
+
+
+@pytest.mark.parametrize(("settings", "seats", "message"), [
+    ({"samples": 10, "kept": 1}, 1, "samples=10: must be >= 64 with kept=1, to hold the 64 samples of one step of lanes=64"),
+    ({"samples": 15, "kept": 4}, 1, "samples=15: must be >= 16 with kept=4, to hold the 64 samples of one step of lanes=64"),
+    ({"samples": 127, "kept": 1, "source": "demonstrations"}, 2,
+     "samples=127: must be >= 128 with kept=1, to hold the 128 samples of one step of lanes=64"),
+])  # fmt: skip
+def test_one_step_of_all_lanes_must_fit(monkeypatch, settings, seats, message):
+    """Told by the numbers that were given, also where several devices share them; one more and it fits."""
+    monkeypatch.setattr(expert_iteration.agents, "make", lambda name, game: knowing(game))
+    monkeypatch.setattr(expert_iteration, "Updates", lambda *args: 1 // 0)
+    game = Signals(in_turns=seats == 1)
+    config = ExpertConfig(player="knowing", batch_size=2, models=Models(model="still", root="true"), **settings)
+    for devices in (1, 2):
+        mesh = types.SimpleNamespace(devices=np.zeros(devices))
+        if config.buffer_size % devices == 0:  # else that is told
+            with pytest.raises(ValueError, match=f"^{message}$"):
+                ExpertIteration(config, network(game), mesh)
+        fits = dataclasses.replace(config, samples=64 * seats // config.kept)
+        with pytest.raises(ZeroDivisionError):
+            ExpertIteration(fits, network(game), mesh)

@@ -5,6 +5,7 @@ import http.client
 import json
 import socket
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -130,6 +131,29 @@ def test_a_reloaded_window_finds_its_game(address):
         page.hear("state", at=2)
     with window(address, page.table["session"]) as again:
         assert again.state["at"] == 2 and len(again.state["log"]) == 2
+
+
+def test_a_game_that_is_opened_again_is_told_from_its_beginning_and_once(address):
+    def telling():
+        return sum(thread.name == "window" for thread in threading.enumerate())
+
+    with window(address) as page:
+        page.say(do="act", action=4, at=0)
+        page.hear("state", at=2)
+        before = telling()
+        for _ in range(20):
+            page.say(do="open", session=page.table["session"])
+        for _ in range(20):
+            page.hear("table")
+        assert page.hear("state", at=2)["log_from"] == 0
+        end = time.monotonic() + 2
+        while telling() > before and time.monotonic() < end:
+            time.sleep(0.01)
+        assert telling() <= before, "no thread is left of those that told it before"
+        page.say(do="new")
+        page.hear("state", at=0)
+        with pytest.raises(TimeoutError):
+            page.hear("state", seconds=0.5)
 
 
 def test_a_session_that_is_gone_is_told_and_another_begins(address):
