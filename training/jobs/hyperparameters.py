@@ -17,7 +17,11 @@ from training.jobs import job, train_follower
 from training.jobs.folder import check_settings
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder, write_atomically
+from training.storage.json_files import read_json
 from training.storage.shards import made_from, shard_of
+
+_COUNTS = ("games", "wins", "draws", "losses")
+_RESULT = {"seconds": int | float, "strict": dict, **{f"released.{name}": int for name in _COUNTS}}  # what is ranked and shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +127,7 @@ def _ranked(config: SearchConfig) -> list[dict[str, Any]]:
         path = Path(trial.output) / "result.json"
         if path.exists():
             check_settings(trial, path.parent / "settings.json", free=job.JobConfig.FREE)  # as many games for each
-            result = json.loads(path.read_text())
+            result = read_json(path, "result of a trial with final games", _RESULT, then="remove it, and the trial goes on")
             results.append({"trial": number, **_varied(trial), **{k: result[k] for k in ("released", "strict", "seconds")}})
     results.sort(key=lambda one: (-one["released"]["wins"] / one["released"]["games"], one["trial"]))
     write_atomically(Path(config.output) / "results.json", json.dumps(results, indent=2) + "\n")

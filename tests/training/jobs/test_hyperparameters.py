@@ -88,6 +88,16 @@ def test_ranks_and_goes_on(tmp_path, trained):
     assert [one["trial"] for one in third] == [one["trial"] for one in (*second[1:], second[0])]
 
 
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"released": {"games": 3}, "strict": {}, "seconds": 1.0}'])
+def test_a_trial_whose_result_is_none_is_told_in_one_line(text, tmp_path, trained):
+    config = SearchConfig(trials=1, output=str(tmp_path))
+    hyperparameters.run(config, QUIET)
+    (tmp_path / "trial0" / "result.json").write_text(text)
+    told = r"trial0/result\.json: torn, or no result of a trial with final games; remove it, and the trial goes on$"
+    with pytest.raises(ValueError, match=told):
+        hyperparameters.run(config, QUIET)
+
+
 @pytest.mark.parametrize("field, value, message", [
     ("trials", 0, "trials=0: must be >= 1"),
     ("horizons", (), "horizons: give at least one value"),
