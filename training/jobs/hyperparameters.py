@@ -18,10 +18,21 @@ from training.jobs.folder import check_settings
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder, write_atomically
 from training.storage.json_files import read_json
+from training.storage.provenance import as_read, flat
 from training.storage.shards import made_from, shard_of
 
 _COUNTS = ("games", "wins", "draws", "losses")
 _RESULT = {"seconds": int | float, "strict": dict, **{f"released.{name}": int for name in _COUNTS}}  # what is ranked and shown
+
+
+_REPLACED = {
+    "oracle.horizon": "horizons",
+    "oracle.num_simulations": "num_simulations",
+    "learn.batch_size": "batch_sizes",
+    "learn.learning_rate": "learning_rates",
+    "learn.episodes": "episodes",
+    "output": "output",
+}  # settings of `base`, and those of the search that stand in for them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +40,7 @@ class SearchConfig:
     """Trains followers with settings drawn at random, and ranks them; a search that was stopped goes on where it was.
 
     Attributes:
-      base: all other settings, `output` apart.
+      base: all other settings; those that a search sets itself are left out.
       trials: how many settings to try, no two the same.
       episodes: per trial.
       horizons: depths of the oracle's search to draw from.
@@ -63,6 +74,10 @@ class SearchConfig:
         if self.base.oracle.planner:
             named = f"base.oracle.planner={self.base.oracle.planner!r}"
             raise ValueError(f"{named}: horizons and simulations are drawn for FDTS; leave it out")
+        usual, given = flat(as_read(TrainConfig())), flat(as_read(self.base))
+        for name, instead in _REPLACED.items():
+            if given[name] != usual[name]:
+                raise ValueError(f"base.{name}={given[name]!r}: takes no effect, as {instead} replaces it; leave it out")
         if self.base.final_games < 1:
             raise ValueError(f"final_games={self.base.final_games}: must be >= 1, trials are ranked by them")
         if self.trials > len(self.grid()):

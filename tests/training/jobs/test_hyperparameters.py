@@ -11,6 +11,7 @@ from rich.console import Console
 from training.jobs import hyperparameters
 from training.jobs.hyperparameters import SearchConfig
 from training.jobs.train_follower import OracleConfig, TrainConfig
+from training.learn.dagger import DaggerConfig
 
 QUIET = Console(quiet=True)
 SEARCHING = TrainConfig(oracle=OracleConfig(planner="sp_mcts:root=true"))
@@ -105,6 +106,12 @@ def test_a_trial_whose_result_is_none_is_told_in_one_line(text, tmp_path, traine
     ("seed", -1, "seed=-1: must be in 0..4294967295"),
     ("shard", "3/2", "shard='3/2': must be I/N"),
     ("trials", 10_000, "trials=10000: there are 240 different settings"),
+    ("base", TrainConfig(learn=DaggerConfig(episodes=600)), "base.learn.episodes=600: takes no effect, as episodes replaces it"),
+    ("base", TrainConfig(learn=DaggerConfig(batch_size=256)), "base.learn.batch_size=256: .* as batch_sizes replaces it; leave"),
+    ("base", TrainConfig(learn=DaggerConfig(learning_rate=0.1)), "base.learn.learning_rate=0.1: .* as learning_rates replaces"),
+    ("base", TrainConfig(oracle=OracleConfig(horizon=40)), "base.oracle.horizon=40: .* as horizons replaces it; leave it out"),
+    ("base", TrainConfig(oracle=OracleConfig(num_simulations=9)), "base.oracle.num_simulations=9: .* as num_simulations repl"),
+    ("base", TrainConfig(output="mine"), "base.output='mine': takes no effect, as output replaces it; leave it out"),
     ("base", SEARCHING, "base.oracle.planner='sp_mcts:root=true': horizons and simulations are drawn for FDTS; leave it out"),
 ])  # fmt: skip
 def test_settings_are_checked(field, value, message):
