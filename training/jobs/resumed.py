@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from training.jobs.folder import SETTINGS
 from training.jobs.job import JobConfig
+from training.storage.owner import JOB, SETTINGS
 
 Config = TypeVar("Config")
 
@@ -58,7 +58,9 @@ def _last(arguments: Sequence[str], flag: str) -> str | None:
 
 def _check_names(usual: Any, found: Any) -> None:
     """Refuses settings that the job does not have, nested ones too: they are of another."""
-    unknown = _unknown(usual, found)
+    unknown = [name for name in _unknown(usual, found) if name != JOB]
+    if found.get(JOB, usual.JOB) != usual.JOB:
+        raise ValueError(f"it is of {found[JOB]}")
     if unknown:
         raise ValueError(f"it has {', '.join(unknown)}")
 
