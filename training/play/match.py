@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import jax
-import numpy as np
 from jax import Array
 from rich.console import Console
 from rich.markup import escape
@@ -298,7 +297,7 @@ def _show(
 
 
 def summarize(specs: Sequence[str], games: evaluate.Games, teams: Sequence[int] | None = None) -> list[dict]:
-    """Counts per agent, in the order given; equal agents are counted together, and those of one team once.
+    """Counts per agent, in the order given; equal agents are counted together, as `count_together` does, those of one team once.
 
     Args:
       specs: the agents.
@@ -306,18 +305,15 @@ def summarize(specs: Sequence[str], games: evaluate.Games, teams: Sequence[int] 
       teams: of the agents; None: each plays for itself.
 
     Returns:
-      Dictionaries with name, `released` and `strict`.
+      Dictionaries with name, how many `agents` are counted together, `released` and `strict`.
     """
     result = []
     teams = range(len(specs)) if teams is None else teams
     for name in dict.fromkeys(specs):
-        counts = {}
-        for rule in ("released", "strict"):
-            counted = {team: i for i, (other, team) in reversed(list(enumerate(zip(specs, teams, strict=True)))) if other == name}
-            parts = [counting.count(games, i, strict=rule == "strict") for i in counted.values()]
-            sums = np.array([(part.games, part.wins, part.draws, part.losses) for part in parts]).sum(0)
-            counts[rule] = counting.Count(*(int(number) for number in sums)).as_dict()
-        result.append({"name": name, **counts})
+        seen = {team: i for i, (other, team) in reversed(list(enumerate(zip(specs, teams, strict=True)))) if other == name}
+        equal = sorted(seen.values())
+        counts = {rule: counting.count_together(games, equal, strict=rule == "strict") for rule in ("released", "strict")}
+        result.append({"name": name, "agents": len(equal), **counts})
     return result
 
 

@@ -342,10 +342,10 @@ def test_agents_are_counted_in_the_order_given_and_equal_ones_together():
     outcomes = np.array([[1, -1, -1, -1], [0, 0, 0, 0], [-1, -1, -1, 1]], np.int8)
     games = evaluate.Games(outcomes, outcomes >= 0, None, None, None, None)
     found = match.summarize(("b", "a", "c", "a"), games)
-    assert [one["name"] for one in found] == ["b", "a", "c"]
+    assert [(one["name"], one["agents"]) for one in found] == [("b", 1), ("a", 2), ("c", 1)]
     for rule in ("released", "strict"):
         counts = [[one[rule][what] for what in ("games", "wins", "draws", "losses")] for one in found]
-        assert counts == [[3, 1, 1, 1], [6, 1, 2, 3], [3, 0, 1, 2]]
+        assert counts == [[3, 1, 1, 1], [3, 0.5, 1, 1.5], [3, 0, 1, 2]]
 
 
 def test_who_is_in_a_team_wins_once():
@@ -354,7 +354,7 @@ def test_who_is_in_a_team_wins_once():
     found = match.summarize(("a", "b", "a", "b"), games, (0, 1, 0, 1))
     assert [[one["released"][what] for what in ("games", "wins", "losses")] for one in found] == [[3, 2, 1], [3, 1, 2]]
     (alone,) = match.summarize(("a", "a", "a", "a"), games, (0, 1, 0, 1))
-    assert alone["released"]["games"] == 6 and alone["released"]["wins"] == 3
+    assert alone["released"]["games"] == 3 and alone["released"]["wins"] == 1.5
 
 
 def test_a_planner_and_its_opponents_are_teams_where_there_are_teams():
