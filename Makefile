@@ -25,14 +25,19 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # The first of these that is new enough.
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
+# Where another one is asked for on the command line than that of the environment, which is made anew then.
+WHICH := import sys; print(sys.base_prefix, sys.version)
+ifeq ($(origin PYTHON),command line)
+OTHER := $(shell [ "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(WHICH)' 2>/dev/null)" ] || echo another-python)
+endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow test-browser pytest lint benchmark results accelerator growth soak drills reference notebooks docs clean distclean
+.PHONY: help env run test test-slow test-browser pytest lint benchmark results accelerator growth soak drills reference notebooks docs clean distclean another-python
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
-env: $(STAMP)  ## make the environment in .venv, once, and again when pyproject.toml changes
+env: $(STAMP)  ## make the environment in .venv, once, and again when pyproject.toml changes or PYTHON=... is another one
 
 run: env  ## play games with the planner and show them (flags in RUN_FLAGS)
 	$(BIN)/python scripts/plan.py $(RUN_FLAGS)
@@ -88,14 +93,15 @@ clean:  ## remove caches and builds
 distclean: clean  ## remove the environment also
 	rm -rf $(VENV)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml $(OTHER)
 	@for python in $(CANDIDATES); do \
 	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
 	done; \
 	if [ -z "$$python" ]; then \
 	    echo "error: Python >= 3.11 is needed and none of these is: $(CANDIDATES); give one by make PYTHON=/path/to/python3" >&2; exit 1; \
 	fi; \
-	if ! $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	if ! $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	    { [ -n "$(OTHER)" ] && [ "$$($(BIN)/python -c '$(WHICH)')" != "$$("$$python" -c '$(WHICH)')" ]; }; then \
 	    echo "making $(VENV) with $$("$$python" --version)"; "$$python" -m venv --clear $(VENV) || exit 1; \
 	fi
 	@echo "installing into $(VENV) (a minute or two)"

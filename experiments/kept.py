@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from training.storage.files import alone_in, write_atomically
+from training.storage.json_files import read_rows
 
 Row = Mapping[str, Any]
 
 
 def read(path: Path, key: Callable[[Row], Hashable]) -> dict[Any, Row]:
-    """Reads the rows of a file by their keys; none where it does not exist."""
-    return {key(row): row for row in json.loads(path.read_text())} if path.exists() else {}
+    """Reads the rows of a file by their keys; none where it does not exist.
+
+    Raises:
+      ValueError: the file is torn, or holds something else.
+      OSError: it cannot be read.
+    """
+    what, then = "list of rows", "remove it, or give another file"
+    try:
+        return {key(row): row for row in read_rows(path, what, then=then)} if path.exists() else {}
+    except (LookupError, TypeError):  # of a key: rows of something else
+        raise ValueError(f"{path}: torn, or no {what}; {then}") from None
 
 
 def put(

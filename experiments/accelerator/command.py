@@ -21,11 +21,13 @@ from experiments.accelerator.supervise import COMMAND, LATE, Worker, share_out
 from experiments.accelerator.worker import ENDED
 from jaxgames import checks, runtime
 from training.storage.files import output_folder, write_atomically
+from training.storage.json_files import read_json, read_lines
 
 FAILED = 1
 ROWS, ABOUT, PAGE, LOG, LOCK = "rows.jsonl", "about.json", "page.md", "worker.log", "measuring.lock"
 CORES_OF_ONE, MOST_WORKERS = 2, 8  # a process that compiles keeps about two cores busy
 _SAME = ("device", "versions", "commit")  # of all rows of a folder
+_ROW = {"part": str, "name": str, "size": int | float, "failed": str}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,15 +73,16 @@ class Findings:
         """Begins, or goes on with what is there.
 
         Raises:
+          ValueError: a file is torn, or holds something else.
           OSError: a file cannot be read or written.
         """
         self.folder, self.minutes, self.about = folder, minutes, dict[str, Any]()
         self._lock = threading.Lock()
         self.rows: list[dict[str, Any]] = []
         if resume and (folder / ROWS).exists():
-            self.rows = [json.loads(line) for line in (folder / ROWS).read_text().splitlines()]
+            self.rows = read_lines(folder / ROWS, "list of rows", _ROW)
             if (folder / ABOUT).exists():
-                self.about = json.loads((folder / ABOUT).read_text())
+                self.about = read_json(folder / ABOUT, "description of a device")
         self.rows = [row for row in self.rows if not row["failed"].startswith(LATE)]
         known = {(row["part"], row["name"], row["size"]) for row in self.rows}
         self.missing = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,14 @@ from experiments.accelerator.pieces import CHECKS, CORE, SPEEDS, TELLING
 from experiments.benchmark.table import short
 from experiments.pages import NONE, fill, markdown
 from training.storage import provenance
+from training.storage.json_files import read_rows
 from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data"
 PAGE = CHECKOUT / "docs" / "accelerators.md"
 
 Row = Mapping[str, Any]
+_ROW = {"on": str, "part": str, "name": str, "size": int | float}
 
 
 def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PAGE) -> None:
@@ -41,7 +42,7 @@ def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PA
 
 def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:
     """Makes the tables of a page from all that is kept."""
-    rows = [row for path in sorted(folder.glob("accelerator-*.json")) for row in json.loads(path.read_text())]
+    rows = [row for path in sorted(folder.glob("accelerator-*.json")) for row in read_rows(path, "list of rows", _ROW)]
     parts = {"accelerator_speeds": speeds_table(rows), "accelerator_checks": checks_table(rows)}
     fill(page, parts, others_stay=True)
 

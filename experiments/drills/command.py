@@ -80,6 +80,8 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
         end = time.monotonic() + 60 * config.minutes
         done: collections.Counter[str] = collections.Counter()
         failed: list[dict[str, Any]] = []
+        result: dict[str, Any] = {"drills": {}, "failed": failed}
+        write_atomically(folder / "drills.json", json.dumps(result, indent=1) + "\n")  # there may be no time for any
         random.Random(config.seed).shuffle(names)
         for number in range(config.drills):
             if time.monotonic() > end:

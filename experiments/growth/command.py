@@ -21,6 +21,7 @@ from jaxgames import checks, runtime
 from training.jobs.errors import one_line
 from training.storage import provenance
 from training.storage.files import alone_in, write_atomically, write_together
+from training.storage.json_files import read_json, rows_of
 from training.storage.provenance import CHECKOUT
 
 FAILED = 1
@@ -97,8 +98,16 @@ def _fill(kept: Mapping[str, Any], page: Path) -> None:
 
 
 def _read(data: Path) -> dict[str, Any]:
-    """Reads what has been measured."""
-    kept: dict[str, Any] = json.loads(data.read_text()) if data.exists() else {"about": {}, "rows": []}
+    """Reads what has been measured.
+
+    Raises:
+      ValueError: the file is torn, or holds something else.
+    """
+    if not data.exists():
+        return {"about": {}, "rows": []}
+    what, then = "file of growth curves", "remove it, or give another file"
+    kept = read_json(data, what, {"about": dict, "rows": list}, then=then)
+    rows_of(data, what, kept["rows"], {"part": str, "name": str, "number": int, "commit": str | None}, then=then)
     return kept
 
 

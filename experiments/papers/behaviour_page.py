@@ -7,7 +7,6 @@ of a round were is taken from the run's log. (Source: Weil et al., Figures 3 to 
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import zlib
 from collections.abc import Callable, Sequence
@@ -28,6 +27,7 @@ from jaxgames import checks
 from jaxgames.abilities import teams_of
 from jaxgames.pommerman.constants import Move
 from training.play import agents, counting, evaluate
+from training.storage.json_files import read_json
 from training.storage.logs import LOG_FILE, read_log
 
 NAME = "behaviour"
@@ -110,7 +110,9 @@ class BehaviourPlan(Plan):
 
     def results(self) -> list[dict]:
         """All that has been watched, in order of runs, rounds and players."""
-        found = [json.loads(path.read_text()) for path in sorted((self.folder / "data").glob(f"{NAME}-*.json"))]
+        has = {"watched.run": str, "watched.round": int, "watched.player": str}
+        paths = sorted((self.folder / "data").glob(f"{NAME}-*.json"))
+        found = [read_json(path, "measurement of behaviour", has, then="remove it, and it is measured again") for path in paths]
         return sorted(found, key=lambda one: (one["watched"]["run"] or "~", one["watched"]["round"], one["watched"]["player"]))
 
 

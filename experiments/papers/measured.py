@@ -21,6 +21,7 @@ from training.jobs.folder import check_settings
 from training.play.evaluate import Games, Progress, play
 from training.storage import provenance
 from training.storage.files import write_atomically
+from training.storage.json_files import read_json
 from training.storage.shards import Shard, made_from
 
 ALL = Shard()
@@ -63,7 +64,7 @@ class Plan:
     def read(self, name: str) -> dict | None:
         """Reads what was measured; None if nothing was."""
         path = self.path(name)
-        return json.loads(path.read_text()) if path.exists() else None
+        return read_json(path, "measurement", then="remove it, and it is measured again") if path.exists() else None
 
     def found(self, measurements: Iterable[Measurement]) -> dict[Any, dict]:
         """Reads what has been measured, by label."""
@@ -105,7 +106,7 @@ def trained(train: Callable[[Any], Any], config: Any) -> dict | None:
         check_settings(config, folder / "settings.json", free=_FILES)
     elif train(config) is None:
         return None
-    result: dict = json.loads((folder / "result.json").read_text())
+    result = read_json(folder / "result.json", "result of a run", {"settings": dict}, then="remove it, and the run goes on")
     return result | {"settings": {name: value for name, value in result["settings"].items() if name not in _FILES}}
 
 

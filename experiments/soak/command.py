@@ -21,6 +21,7 @@ from jaxgames import checks
 from jaxgames.abilities import can_be_drawn
 from training.play import agents
 from training.storage.files import output_folder, write_atomically
+from training.storage.json_files import read_rows
 
 # Steps of each game in a whole soak, and who plays, with lanes.
 PLANS: tuple[tuple[str, str, str, float, int], ...] = (
@@ -36,6 +37,7 @@ PLANS: tuple[tuple[str, str, str, float, int], ...] = (
     ("clash", "all", "random", 5e6, 128),
     ("clash", "beginner", "counter", 1e6, 128),
 )
+_ROW = {"game": str, "mode": str, "agent": str}
 _SECONDS_PER_LOOK = 20.0
 _ROOM = 64 * 2**20  # bytes by which a process may grow after its first look
 
@@ -94,14 +96,14 @@ def run(config: SoakConfig, console: Console | None = None) -> dict[str, Any]:
         if config.replay >= 0:
             return _replay(config, plans[0], folder, console)
         path = folder / "soak.json"
-        kept = {_which(row): row for row in json.loads(path.read_text())} if path.exists() else {}
+        kept = {_which(row): row for row in read_rows(path, "list of soaks", _ROW)} if path.exists() else {}
         made = []
         for plan in plans:
             begun = _empty(config, plan)
             which = _which(begun)
             made.append(which)
             if config.resume:
-                begun = kept.get(which, begun)
+                begun |= kept.get(which, {})
             for row in _soak(config.share * plan[3], begun, console):
                 kept[which] = row
                 write_atomically(path, json.dumps(list(kept.values()), indent=1) + "\n")

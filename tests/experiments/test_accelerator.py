@@ -62,6 +62,32 @@ def test_time_is_kept_and_what_was_not_reached_is_listed_and_done_later(tmp_path
         ran(tmp_path, toys(checks="one new"), minutes=0.1, resume=True)
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "what"),
+    [
+        ("rows.jsonl", '{"part": "checks"', "list of rows"),
+        ("rows.jsonl", '{"part": "checks", "name": "one"}', "list of rows"),
+        ("about.json", "{", "description of a device"),
+    ],
+)
+def test_a_file_of_something_else_is_told_in_one_line(file, text, what, tmp_path):
+    (tmp_path / "rows.jsonl").touch()
+    (tmp_path / file).write_text(text)
+    with pytest.raises(ValueError, match=rf"{file}: torn, or no {what}; remove it, or give another folder$"):
+        command.Findings(tmp_path, toys(checks="one"), 0.1, resume=True)
+
+
+@pytest.mark.parametrize("text", ["[{", "{}", "[3]", '[{"part": "checks", "name": "one"}]'])
+def test_a_kept_file_of_something_else_is_told_in_one_line(text, tmp_path):
+    (tmp_path / "accelerator-toy.json").write_text(text)
+    told = r"accelerator-toy\.json: torn, or no list of rows; remove it, or give another f(ile|older)$"
+    with pytest.raises(ValueError, match=told):
+        record.make_tables(tmp_path, tmp_path / "page.md")
+    with pytest.raises(ValueError, match=told):
+        record.record({"device": "Toy"}, [], tmp_path, tmp_path / "page.md")
+    assert (tmp_path / "accelerator-toy.json").read_text() == text
+
+
 def test_several_processes_share_the_pieces(tmp_path):
     names = " ".join(f"number{number}" for number in range(12))
     code, rows, page = ran(tmp_path, toys(checks=names, speeds="dies last", core="last", learners="one"), workers=3, minutes=0.5)

@@ -1,5 +1,6 @@
 """Fault drills: they pass on a sound run, and tell what is lost of one that is not."""
 
+import json
 import random
 import shutil
 
@@ -40,6 +41,13 @@ def test_a_drill_begins_in_an_empty_place(tmp_path):
     (tmp_path / "drill-0007.log").touch()
     command._clear(tmp_path / "drill-0007")
     assert [path.name for path in tmp_path.iterdir()] == ["drill-0008"]
+
+
+def test_where_there_is_no_time_for_a_drill_none_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "_straight", lambda folder: folder)
+    monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
+    config = DrillsConfig(drills=1, minutes=1e-9, output=str(tmp_path))
+    assert command.run(config) == {"drills": {}, "failed": []} == json.loads((tmp_path / "drills.json").read_text())
 
 
 def test_damage_is_done(tmp_path):

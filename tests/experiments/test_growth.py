@@ -93,6 +93,14 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
         GrowthConfig(parts=("depth",))
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"about": {}}', '{"about": {}, "rows": [{"part": "memory"}]}'])
+def test_a_file_of_something_else_is_told_in_one_line(text, tmp_path):
+    data = tmp_path / "growth.json"
+    data.write_text(text)
+    with pytest.raises(ValueError, match=r"growth\.json: torn, or no file of growth curves; remove it, or give another file$"):
+        command.run(GrowthConfig(parts=(), data=data, page=tmp_path / "growth.md"))
+
+
 def test_learners_are_timed_when_all_is_compiled():
     log = [{"iteration": number, "seconds": seconds} for number, seconds in enumerate([90, 91, 92, 92.5, 93, 93.5, 99], 1)]
     assert learners.pace(log, 3, 6) == 3 / 1.5

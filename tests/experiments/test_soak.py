@@ -49,6 +49,13 @@ def test_nothing_is_broken_and_a_soak_goes_on_with_new_games_and_keeps_other_row
     assert after["next_game"] > before["next_game"] >= before["games"]
 
 
+@pytest.mark.parametrize("text", ["[{", '{"rows": []}', '[{"game": "hex"}]'])
+def test_a_file_of_something_else_is_told_in_one_line(text, tmp_path):
+    (tmp_path / "soak.json").write_text(text)
+    told = f"{tmp_path}/soak.json: torn, or no list of soaks; remove it, or give another folder"
+    assert ran(**SMALL, output=str(tmp_path)) == (told, "") and (tmp_path / "soak.json").read_text() == text
+
+
 def test_a_broken_rule_is_found_again_in_the_game_that_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(play, "rules_of", with_a_limit)
     soak = Soak(GAME, agents.make("random", GAME), 8)

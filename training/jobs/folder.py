@@ -15,13 +15,13 @@ from training.jobs.job import JobConfig
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, write_atomically
 from training.storage.logs import LOG_FILE
+from training.storage.owner import JOB, RESULT, SETTINGS, check_owner, other_owner
 from training.storage.provenance import as_read, flat
-
-RESULT, SETTINGS = "result.json", "settings.json"
 
 
 def check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
-    """Checks that a config fits the folder of its run."""
+    """Checks that a config fits the folder of its run, in which no other job has written."""
+    check_owner(config, folder)
 
     def check() -> None:
         if config.resume:
@@ -55,8 +55,8 @@ def check_length(config: Any, folder: Path, name: str, done: int) -> None:
 
 
 def write_settings(config: Any, folder: Path) -> None:
-    """Writes a config into the folder of its run."""
-    write_atomically(folder / SETTINGS, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+    """Writes a config into the folder of its run, with the job's name."""
+    write_atomically(folder / SETTINGS, json.dumps({JOB: config.JOB, **dataclasses.asdict(config)}, indent=2) + "\n")
 
 
 def check_settings(config: Any, path: Path, free: Collection[str] | None = None) -> None:
@@ -85,7 +85,8 @@ def check_settings(config: Any, path: Path, free: Collection[str] | None = None)
 def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:
     """Removes a result that the run will replace: while there is one, others take the run for finished.
 
-    That is the result of a shorter run, or of one with other settings than now (those of `JobConfig.FREE` aside).
+    That is the result of a shorter run, or of one with other settings than now (those of `JobConfig.FREE` aside). A result of
+    another job stays.
 
     Args:
       config: of the job that goes on.
@@ -98,7 +99,7 @@ def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:
 
     def remove() -> None:
         path = folder / RESULT
-        if not processes.leads() or not path.exists():
+        if not processes.leads() or not path.exists() or other_owner(config, path):
             return
         try:
             before = settings(json.loads(path.read_text())["settings"])

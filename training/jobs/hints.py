@@ -36,7 +36,7 @@ class HintsConfig:
 
     Attributes:
       mode: variant and settings of the battle; what is worth something is told by its value and shaping.
-      agents: who plays it.
+      agents: who plays it, where it is played.
       battle: a battle.npz of the same variant; "": it is played.
       time: the moment, in seconds of the battle.
       player: whose hand, 0 (blue) or 1 (red).
@@ -61,6 +61,8 @@ class HintsConfig:
         checks.seed(self)
         if self.player not in (0, 1):
             raise ValueError(f"player={self.player}: must be 0 or 1")
+        if self.battle and self.agents != HintsConfig.agents:
+            raise ValueError(f"agents={' '.join(self.agents)}: nobody plays, as battle={self.battle!r} is read; leave them out")
         checks.numbers(self, "time")
         checks.folder(self)
 

@@ -17,7 +17,22 @@ from training.jobs import job, train_follower
 from training.jobs.folder import check_settings
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder, write_atomically
+from training.storage.json_files import read_json
+from training.storage.provenance import as_read, flat
 from training.storage.shards import made_from, shard_of
+
+_COUNTS = ("games", "wins", "draws", "losses")
+_RESULT = {"seconds": int | float, "strict": dict, **{f"released.{name}": int for name in _COUNTS}}  # what is ranked and shown
+
+
+_REPLACED = {
+    "oracle.horizon": "horizons",
+    "oracle.num_simulations": "num_simulations",
+    "learn.batch_size": "batch_sizes",
+    "learn.learning_rate": "learning_rates",
+    "learn.episodes": "episodes",
+    "output": "output",
+}  # settings of `base`, and those of the search that stand in for them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +40,7 @@ class SearchConfig:
     """Trains followers with settings drawn at random, and ranks them; a search that was stopped goes on where it was.
 
     Attributes:
-      base: all other settings, `output` apart.
+      base: all other settings; those that a search sets itself are left out.
       trials: how many settings to try, no two the same.
       episodes: per trial.
       horizons: depths of the oracle's search to draw from.
@@ -59,6 +74,10 @@ class SearchConfig:
         if self.base.oracle.planner:
             named = f"base.oracle.planner={self.base.oracle.planner!r}"
             raise ValueError(f"{named}: horizons and simulations are drawn for FDTS; leave it out")
+        usual, given = flat(as_read(TrainConfig())), flat(as_read(self.base))
+        for name, instead in _REPLACED.items():
+            if given[name] != usual[name]:
+                raise ValueError(f"base.{name}={given[name]!r}: takes no effect, as {instead} replaces it; leave it out")
         if self.base.final_games < 1:
             raise ValueError(f"final_games={self.base.final_games}: must be >= 1, trials are ranked by them")
         if self.trials > len(self.grid()):
@@ -123,7 +142,7 @@ def _ranked(config: SearchConfig) -> list[dict[str, Any]]:
         path = Path(trial.output) / "result.json"
         if path.exists():
             check_settings(trial, path.parent / "settings.json", free=job.JobConfig.FREE)  # as many games for each
-            result = json.loads(path.read_text())
+            result = read_json(path, "result of a trial with final games", _RESULT, then="remove it, and the trial goes on")
             results.append({"trial": number, **_varied(trial), **{k: result[k] for k in ("released", "strict", "seconds")}})
     results.sort(key=lambda one: (-one["released"]["wins"] / one["released"]["games"], one["trial"]))
     write_atomically(Path(config.output) / "results.json", json.dumps(results, indent=2) + "\n")

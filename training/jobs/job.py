@@ -32,6 +32,7 @@ class JobConfig:
       resume: go on with the run in that folder, with its settings; most jobs may also make it longer. Without one, begin.
     """
 
+    JOB: ClassVar[str]  # its name, as after `jaxgames`
     FREE: ClassVar[frozenset[str]] = frozenset({"output", "resume", "keep", "checkpoint_every"})  # may change when a run goes on
 
     seed: int = 0

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from training.jobs.folder import SETTINGS
 from training.jobs.job import JobConfig
+from training.storage.owner import JOB, SETTINGS
 
 Config = TypeVar("Config")
 
@@ -57,12 +57,24 @@ def _last(arguments: Sequence[str], flag: str) -> str | None:
 
 
 def _check_names(usual: Any, found: Any) -> None:
-    """Refuses settings that the job does not have: they are of another."""
-    if not isinstance(found, dict):
-        raise TypeError(f"{found!r} where settings by name belong")
-    unknown = [name for name in found if not hasattr(usual, name)]
+    """Refuses settings that the job does not have, nested ones too: they are of another."""
+    unknown = [name for name in _unknown(usual, found) if name != JOB]
+    if found.get(JOB, usual.JOB) != usual.JOB:
+        raise ValueError(f"it is of {found[JOB]}")
     if unknown:
         raise ValueError(f"it has {', '.join(unknown)}")
+
+
+def _unknown(usual: Any, found: Any, prefix: str = "") -> list[str]:
+    """Gives the names of settings that a config does not have, such as "learn.rate"."""
+    if not isinstance(found, dict):
+        raise TypeError(f"{found!r} where settings by name belong")
+    fields = {field.name for field in dataclasses.fields(usual)}
+    names = [prefix + name for name in found if name not in fields]
+    for name in found:
+        if name in fields and dataclasses.is_dataclass(nested := getattr(usual, name)):
+            names += _unknown(nested, found[name], f"{prefix}{name}.")
+    return names
 
 
 def _filled(usual: Any, found: Any) -> Any:

@@ -16,13 +16,14 @@ import numpy as np
 
 from jaxgames import processes
 from training.jobs.display import COMPILING, Display
-from training.jobs.folder import RESULT, check_folder, check_length, nothing_left, remove_outdated_result, write_settings
+from training.jobs.folder import check_folder, check_length, nothing_left, remove_outdated_result, write_settings
 from training.jobs.job import Job
 from training.jobs.stopping import StoppedByInterrupt, StopRequest
 from training.learn.dealing import is_dealt, must_deal
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import output_folder, write_alone, write_atomically
 from training.storage.logs import LOG_FILE, RunLog, read_log
+from training.storage.owner import JOB, RESULT
 
 MOST = 2_000_000_000  # units of a run: below 2^31, so that the last iteration may count on
 
@@ -38,7 +39,7 @@ def run(job: Job) -> dict | None:
     Raises:
       KeyboardInterrupt: an interrupt has stopped it; if it is a `StoppedByInterrupt`, after an iteration that is saved.
       ValueError: there is more to do than programs can count; the folder holds a run and the config does not resume, or one with
-        other settings, or one that is longer already; a loss that is no number; a device that fails.
+        other settings or of another job, or one that is longer already; a loss that is no number; a device that fails.
       OSError: the output folder cannot be written or is in use, or the disk is full.
     """
     if job.total > MOST:
@@ -164,6 +165,7 @@ def _finish(job: Job, progress: _Progress) -> dict:
         raise
     result: dict = _as_json_has(
         {
+            JOB: job.config.JOB,
             "settings": dataclasses.asdict(job.config),
             "seconds": progress.seconds,
             "device": f"{job.num_devices} x {jax.devices()[0].device_kind}",

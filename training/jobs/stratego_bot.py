@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rich.console import Console
 
@@ -19,6 +19,7 @@ from training.play.stratego.games import Rules
 from training.play.stratego.mind import AgentMind
 from training.play.stratego.player import TextPlayer
 from training.storage.files import output_folder, write_atomically
+from training.storage.owner import check_owner
 
 STRONGEST = "strongest"
 MOST_TURNS = 15_000  # a game counts its plies to 30 000
@@ -49,6 +50,8 @@ class StrategoBotConfig:
       output: folder for result.json and the games; "": none.
     """
 
+    JOB: ClassVar[str] = match.NAME
+
     player: str = ""
     players: tuple[str, ...] = ()
     draw: str = ""
@@ -60,7 +63,7 @@ class StrategoBotConfig:
     starts: str = ""
     pause: bool = True
     seed: int = 0
-    output: str = "output"
+    output: str = "output/stratego_bot"
 
     def __post_init__(self) -> None:
         given = [f"--{name}" for name in ("player", "players", "draw") if getattr(self, name)]
@@ -89,7 +92,7 @@ def run(config: StrategoBotConfig) -> dict | None:
       The result of a match; None otherwise.
 
     Raises:
-      ValueError: for settings that are not possible.
+      ValueError: for settings that are not possible, or the output folder holds a result of another job.
       OSError: a file cannot be read, or the output folder not written, or it is in use.
     """
     if config.player:
@@ -99,6 +102,8 @@ def run(config: StrategoBotConfig) -> dict | None:
         _draw(config.draw)
         return None
     with output_folder(config.output) as folder:
+        if folder:
+            check_owner(config, folder)
         return _manage(config, folder, Console())
 
 

@@ -47,6 +47,7 @@ class TrainConfig(JobConfig):
       final_entries: epochs in that tournament, evenly chosen, the last one included.
     """
 
+    JOB = "train-alphaze"
     FREE = JobConfig.FREE | {"final_games", "final_entries", "epochs"}
 
     who: PolicyValueConfig = PolicyValueConfig()

@@ -45,6 +45,7 @@ class TrainConfig(JobConfig):
       final_games: games of the search against them at the end; 0: none.
     """
 
+    JOB = "train-expert"
     FREE = JobConfig.FREE | {"rounds", "final_games"}
 
     who: PolicyValueConfig = PolicyValueConfig(game="pommerman", encoder="pommerlearn_centred", network="pyramid")

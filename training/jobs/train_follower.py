@@ -74,6 +74,7 @@ class TrainConfig(JobConfig):
       final_games: games of the reported result, on other boards; 0: none.
     """
 
+    JOB = "train-follower"
     FREE = JobConfig.FREE | {"final_games"}
 
     follower: PolicyValueConfig = PolicyValueConfig("pommerman", network="paper")

@@ -37,6 +37,7 @@ class TrainConfig(JobConfig):
       rate_every: samples between two ratings in other games, as many as there are lanes, by which the best parameters are chosen.
     """
 
+    JOB = "train-guess"
     FREE = JobConfig.FREE | {"samples"}
 
     who: GuessConfig = GuessConfig()

@@ -32,6 +32,7 @@ class TrainConfig(JobConfig):
       final_games: games of the reported result, others than those; 0: none.
     """
 
+    JOB = "train-q"
     FREE = JobConfig.FREE | {"samples", "final_games"}
 
     who: PolicyValueConfig = PolicyValueConfig("clash", network="arena")

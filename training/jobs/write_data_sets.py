@@ -32,6 +32,7 @@ from training.play import agents, memory
 from training.play.lanes import Pool
 from training.storage import zarr_folders
 from training.storage.files import output_folder, write_atomically
+from training.storage.owner import JOB, SETTINGS, check_owner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +52,7 @@ class WriteConfig:
       output: folder of the data sets.
     """
 
+    JOB: ClassVar[str] = "write-data-sets"
     FREE: ClassVar[frozenset[str]] = frozenset({"data_sets", "output"})  # may change when more are written
 
     player: str = "simple_unbiased"
@@ -74,19 +76,21 @@ def run(config: WriteConfig, console: Console | None = None) -> list[Path]:
       All of them.
 
     Raises:
-      ValueError: zarr is not installed, there is no such player, or the folder has data sets of other settings.
+      ValueError: zarr is not installed, there is no such player, or the folder has data sets of other settings or
+        files of another job.
       OSError: the folder cannot be written, or is in use.
     """
     zarr_folders.check_installed()
     console = console or Console()
     with output_folder(config.output) as folder:
         assert folder is not None
+        check_owner(config, folder)
         return _write_all(config, folder, console)
 
 
 def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path]:
     paths = [folder / f"data_{number}{data_sets.SUFFIX}" for number in range(config.data_sets)]
-    settings = folder / "settings.json"
+    settings = folder / SETTINGS
     who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
     network = agents.digest(config.planner, who.game) if config.planner else ""
     if any(folder.glob(f"*{data_sets.SUFFIX}")):  # else there is nothing to which other settings would not belong
@@ -106,7 +110,9 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
             task = bar.add_task(path.name, total=config.samples)
             key = jax.random.fold_in(jax.random.key(config.seed), number)
             found = recorder.record(key, params, config.samples, functools.partial(_show, bar, task))
-        write_atomically(settings, json.dumps({**dataclasses.asdict(config), "network_digest": network}, indent=2) + "\n")
+        write_atomically(
+            settings, json.dumps({JOB: config.JOB, **dataclasses.asdict(config), "network_digest": network}, indent=2) + "\n"
+        )
         processes.agree(functools.partial(write_recording, path, found, who) if processes.leads() else lambda: None)
         told = f"{path}: {len(found.actions)} samples of {len(found.attributes['EpisodeSteps'])} games"
         console.print(f"{told}, {time.perf_counter() - started:.0f} s", markup=False, highlight=False, soft_wrap=True)

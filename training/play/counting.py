@@ -69,13 +69,47 @@ def count(games: Games, agent: int = 0, *, strict: bool = False) -> Count:
     return Count(len(outcome), wins, draws, len(outcome) - wins - draws)
 
 
+def count_together(games: Games, agents: Sequence[int], *, strict: bool = False) -> dict[str, Any]:
+    """Counts the games of agents that are equal, as one.
+
+    A game is one observation, however many of them are in it: it is drawn once, and where one of them wins the others have lost.
+    So wins, draws and losses are means over the agents, and add up to the games; a rate is that of any one of them. In a game let
+    x be the share of the K agents that won (or drew, or lost). The interval of a rate is that of the mean of x over the games,
+    `mean_interval`; with x / most in place of x, and times `most`, where x cannot be larger. As one of them at most wins a game,
+    that is 1 / K for wins: theirs is Wilson's interval of the games that any of them has won, divided by K. For draws by the
+    released rule x is 0 or 1: theirs is Wilson's interval of the games that were drawn.
+
+    Args:
+      games: what `play` returned.
+      agents: their indices; of a team one.
+      strict: as for `count`.
+
+    Returns:
+      As `Count.as_dict`; numbers are fractions where there are several agents.
+    """
+    counts = [count(games, agent, strict=strict) for agent in agents]
+    if len(counts) == 1:
+        return counts[0].as_dict()
+    equal, size = list(agents), len(agents)
+    won = (games.outcomes[:, equal] > 0).sum(1)
+    drawn = (games.outcomes == 0).all(1) * (games.survived[:, equal].sum(1) if strict else size)
+    # Of how many this is so in each game, int [G], and of how many it can be.
+    found = {"win": (won, max(won.max(), 1)), "draw": (drawn, size), "loss": (size - won - drawn, size)}
+    result: dict[str, Any] = {"games": len(won)}
+    for plural, (number, _) in zip(("wins", "draws", "losses"), found.values(), strict=True):
+        result[plural] = round(float(number.sum()) / size, 4)
+    for name, (number, most) in found.items():
+        result[f"{name}_interval"] = [round(float(end * most / size), 4) for end in mean_interval(number / most)]
+    return result
+
+
 def count_by_seat(games: Games) -> np.ndarray:
     """Counts the wins of every seat, whoever sat there. Returns int [P]."""
     players = games.outcomes.shape[1]
     return np.array([((games.outcomes > 0) & (games.seats == seat)).sum() for seat in range(players)])
 
 
-def wilson(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
+def wilson(successes: float, trials: int, z: float = Z_95) -> tuple[float, float]:
     """Gives the Wilson interval of a rate: 95 % unless `z` says otherwise."""
     if trials == 0:
         return 0.0, 1.0
@@ -114,12 +148,33 @@ def points_interval(wins: int, draws: int, games: int, z: float = Z_95) -> tuple
     """
     if games == 0:
         return 0.0, 1.0
-    square, drawn = z * z, wilson(draws, games, z)[0]
-    mean = (wins + draws / 2) / games
+    return _score_interval((wins + draws / 2) / games, wilson(draws, games, z)[0], games, z)
+
+
+def mean_interval(values: np.ndarray, z: float = Z_95) -> tuple[float, float]:
+    """Gives the interval of the mean of values from 0 to 1: 95 % unless `z` says otherwise.
+
+    The score interval of a mean `m` whose variance is m (1 - m) - d / 4, with d the mean of 4 x (1 - x) over the values x. Where
+    all are 0 or 1 it is Wilson's, and with halves beside them that of `points_interval`. As there, d is the lower bound of its
+    own interval: a few values that happen to be alike promise nothing.
+
+    Args:
+      values: float [G], independent of each other.
+      z: how many standard errors the interval spans to each side.
+    """
+    games = len(values)
+    if games == 0:
+        return 0.0, 1.0
+    return _score_interval(float(values.mean()), wilson(float((4 * values * (1 - values)).sum()), games, z)[0], games, z)
+
+
+def _score_interval(mean: float, between: float, games: int, z: float) -> tuple[float, float]:
+    """Gives the score interval of a mean `m` of so many values, whose variance is m (1 - m) - between / 4."""
+    square = z * z
     centre = games * mean + square / 2
-    spread = z * math.sqrt(games * (mean * (1 - mean) - drawn / 4) + square * (1 - drawn) / 4)
-    low = (centre - spread) / (games + square) if wins or draws else 0.0
-    high = (centre + spread) / (games + square) if wins < games else 1.0
+    spread = z * math.sqrt(max(games * (mean * (1 - mean) - between / 4), 0.0) + square * (1 - between) / 4)
+    low = (centre - spread) / (games + square) if mean > 0 else 0.0
+    high = (centre + spread) / (games + square) if mean < 1 else 1.0
     return low, high
 
 

@@ -12,10 +12,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
-import numpy as np
 from jax import Array
 from rich.console import Console
 from rich.markup import escape
@@ -31,6 +30,7 @@ from jaxgames.registration import Published, with_usual_mode
 from training.play import agents, counting, evaluate, memory
 from training.play.telling import counted, duration, now_and_then
 from training.storage.files import output_folder, write_together
+from training.storage.owner import JOB, RESULT, check_owner
 from training.web import watching
 from training.web.server import show_in_browser
 
@@ -59,6 +59,8 @@ class MatchConfig:
       watch: show the first games on a page in the browser while they are played; it stays until Ctrl-C.
       port: of that page; 0: any that is free.
     """
+
+    JOB: ClassVar[str] = "match"  # of `jaxgames evaluate`, too
 
     game: str = "pommerman"
     mode: str = ""
@@ -122,13 +124,14 @@ def run_agents(config: EvaluateConfig, console: Console | None = None) -> dict:
 def run(config: MatchConfig, console: Console | None = None) -> dict:
     """Plays the match, shows it, and writes `result.json`, `game.json` and `game.svg` into the output folder, if there is one.
 
-    A game that cannot be drawn leaves no `game.svg`.
+    A game that cannot be drawn leaves no `game.svg`. Pictures of an earlier match in the folder that this one does not draw are
+    removed.
 
     Returns:
       What `result.json` holds.
 
     Raises:
-      ValueError: for settings that are not possible.
+      ValueError: for settings that are not possible, or the output folder holds a result of another job.
       OSError: weights cannot be read, or the output folder not written, or it is in use (found before anything is played).
     """
     console = console or Console()
@@ -136,6 +139,8 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
         raise ValueError("watch=True: games of several processes cannot be watched; leave it out")
     with contextlib.ExitStack() as pages:
         with output_folder(config.output) as folder:
+            if folder:
+                check_owner(config, folder)
             result = _play(config, folder, console, pages)
         if config.watch:
             console.print("the page stays until Ctrl-C", markup=False, soft_wrap=True)
@@ -165,6 +170,7 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
         show_in_browser(address)
     games, seconds, compile_seconds = _show(config, game, players, record, console, watch)
     result = {
+        JOB: config.JOB,
         "settings": dataclasses.asdict(config),
         "agents": summarize(specs, games, teams_of(game)),
         "wins_by_seat": counting.count_by_seat(games).tolist(),
@@ -208,15 +214,18 @@ def _write(
     begun = watching.saved_game(game, config.mode, config.players(game), config.seed, number, games.seats[number])
     played = games.actions[number][: int(games.lengths[number])]
     saved = dataclasses.replace(begun, actions=tuple(map(tuple, played.tolist())))
-    files: dict[str, str | bytes] = {"game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
-    told = f"results in {folder / 'result.json'}"
+    files: dict[str, str | bytes] = {"game.json": saved.to_text(), RESULT: json.dumps(result, indent=2) + "\n"}
+    told = f"results in {folder / RESULT}"
     if can_be_drawn(game):
         console.print("drawing a game", markup=False, soft_wrap=True)
         names = [player.name for player in players]
         files |= draw_game(game, jax.random.key(config.seed), games, number, names, also_gif=config.gif)
         told += f"; game {number} to watch in a browser: {folder / 'game.svg'}"
         told += f", and as a GIF: {folder / 'game.gif'}" if config.gif else ""
+    is_another = processes.on_first((folder / RESULT).exists)  # a match has been here
     write_together({folder / name: content for name, content in files.items()})
+    for name in {"game.svg", "game.gif"} - set(files) if is_another and processes.leads() else ():
+        (folder / name).unlink(missing_ok=True)
     console.print(told, markup=False, soft_wrap=True)
 
 
@@ -288,7 +297,7 @@ def _show(
 
 
 def summarize(specs: Sequence[str], games: evaluate.Games, teams: Sequence[int] | None = None) -> list[dict]:
-    """Counts per agent, in the order given; equal agents are counted together, and those of one team once.
+    """Counts per agent, in the order given; equal agents are counted together, as `count_together` does, those of one team once.
 
     Args:
       specs: the agents.
@@ -296,18 +305,15 @@ def summarize(specs: Sequence[str], games: evaluate.Games, teams: Sequence[int] 
       teams: of the agents; None: each plays for itself.
 
     Returns:
-      Dictionaries with name, `released` and `strict`.
+      Dictionaries with name, how many `agents` are counted together, `released` and `strict`.
     """
     result = []
     teams = range(len(specs)) if teams is None else teams
     for name in dict.fromkeys(specs):
-        counts = {}
-        for rule in ("released", "strict"):
-            counted = {team: i for i, (other, team) in reversed(list(enumerate(zip(specs, teams, strict=True)))) if other == name}
-            parts = [counting.count(games, i, strict=rule == "strict") for i in counted.values()]
-            sums = np.array([(part.games, part.wins, part.draws, part.losses) for part in parts]).sum(0)
-            counts[rule] = counting.Count(*(int(number) for number in sums)).as_dict()
-        result.append({"name": name, **counts})
+        seen = {team: i for i, (other, team) in reversed(list(enumerate(zip(specs, teams, strict=True)))) if other == name}
+        equal = sorted(seen.values())
+        counts = {rule: counting.count_together(games, equal, strict=rule == "strict") for rule in ("released", "strict")}
+        result.append({"name": name, "agents": len(equal), **counts})
     return result
 
 

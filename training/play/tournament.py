@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -28,6 +28,7 @@ from training.play.cross_table import NUMBERS, CrossTable, nobody_has_met, with_
 from training.play.telling import counted, duration, now_and_then
 from training.storage import provenance
 from training.storage.files import check_shared, output_folder, write_atomically, write_together
+from training.storage.owner import JOB, RESULT, check_owner
 from training.storage.shards import made_from, shard_of
 
 BATCH = 128
@@ -51,6 +52,8 @@ class TournamentConfig:
         same settings, networks and code has left there is not played again.
       shard: plays only share I of N of the pairs, as 2/4; several may write into one folder, and the last one makes the table.
     """
+
+    JOB: ClassVar[str] = "tournament"
 
     agents: tuple[str, ...] = ()
     game: str = "hex"
@@ -86,15 +89,19 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
       What result.json holds.
 
     Raises:
-      ValueError: for agents or settings that are not possible, or another tournament lies in the output folder.
+      ValueError: for agents or settings that are not possible, or another tournament, or a result of another job,
+        lies in the output folder.
       OSError: weights cannot be read, or the output folder not written, or it is in use.
     """
     console = console or Console()
     try:
         if config.shard:  # others are at work in the folder
             with output_folder(Path(config.output) / PAIRS / config.shard.replace("/", "-of-")):
+                check_owner(config, Path(config.output))
                 return _play_shard(config, Path(config.output), console)
         with output_folder(config.output) as folder:
+            if folder:
+                check_owner(config, folder)
             return _play(config, folder, console)
     except KeyboardInterrupt:
         if config.output:
@@ -107,6 +114,7 @@ def _prepared(config: TournamentConfig, console: Console) -> tuple[Game, dict[st
     game = jaxgames.make(config.game, config.mode)
     players = {spec: agents.make(spec, game) for spec in config.agents}
     head = {
+        JOB: config.JOB,
         "settings": dataclasses.asdict(config),
         "networks": {spec: agents.digest(spec, game) for spec in config.agents},
         "code": provenance.source_hash(("jaxgames", "search", "training")),
@@ -143,7 +151,7 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
         nobody = nobody_has_met(names)
         table = CrossTable(names, *(sum((getattr(part, name) for part in parts), getattr(nobody, name)) for name in NUMBERS))
         result.update({**head, "seconds": sum(seconds for _, seconds in found), **table.as_dict()})
-        write_atomically(folder / "result.json", json.dumps(result, indent=2) + "\n")
+        write_atomically(folder / RESULT, json.dumps(result, indent=2) + "\n")
         if table.is_complete:
             _write_all(folder, result, table, console)
 
@@ -169,7 +177,7 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
 
     def save(table: CrossTable) -> None:
         if folder:
-            write_atomically(folder / "result.json", json.dumps(result_of(table), indent=2) + "\n")
+            write_atomically(folder / RESULT, json.dumps(result_of(table), indent=2) + "\n")
 
     told: list[str] = []
 
@@ -211,7 +219,7 @@ def _tell(console: Console, line: str) -> None:
 
 def _write_all(folder: Path, result: Mapping[str, Any], table: CrossTable, console: Console) -> None:
     """Writes result.json and cross_table.svg."""
-    written: dict[str | os.PathLike[str], str | bytes] = {folder / "result.json": json.dumps(result, indent=2) + "\n"}
+    written: dict[str | os.PathLike[str], str | bytes] = {folder / RESULT: json.dumps(result, indent=2) + "\n"}
     try:
         from training.jobs.figures import cross_table_figure
 
@@ -226,7 +234,7 @@ def _earlier(folder: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, 
     check_shared(folder)
 
     def read() -> tuple[list[Any], float]:
-        table, seconds = _read_earlier(folder / "result.json", head)
+        table, seconds = _read_earlier(folder / RESULT, head)
         return [getattr(table, name).tolist() for name in NUMBERS] if table else [], seconds
 
     numbers, seconds = processes.on_first(read)

@@ -15,6 +15,7 @@ from training.web.session import Refused, Session
 from training.web.shown import Shower
 
 MOST_SESSIONS = 32
+SEEDS = 2**32  # after the last one comes 0
 MOST_ADVISERS = 5  # each keeps what it has compiled
 _TOO_MANY = "this game was ended, as too many others have begun"
 
@@ -104,8 +105,8 @@ class Desk:
     def new_seed(self) -> int:
         """Gives a seed that no game of this server has had."""
         with self._lock:
-            self._seed += 1
-            return self._seed - 1
+            seed, self._seed = self._seed, (self._seed + 1) % SEEDS
+            return seed
 
     def adviser(self, session: Session, spec: str) -> Adviser:
         """Gives who is asked for an opinion of a session's game; "": the usual one.

@@ -108,6 +108,15 @@ def test_a_report_of_nothing_is_a_whole_page(tmp_path):
     assert "<!-- table players -->\n–\n" in (tmp_path / "behaviour.md").read_text()
 
 
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"watched": {"run": "one", "round": 3}}'])
+def test_a_measurement_that_is_none_is_told_in_one_line(text, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "behaviour-toy.json").write_text(text)
+    told = r"behaviour-toy\.json: torn, or no measurement of behaviour; remove it, and it is measured again$"
+    with pytest.raises(ValueError, match=told):
+        BehaviourPlan(tmp_path, BehaviourConfig()).results()
+
+
 def test_rounds_of_a_run(tmp_path):
     for number in (0, 1, 5, 7):
         (tmp_path / f"round-{number:03d}.npz").touch()

@@ -140,3 +140,19 @@ def test_a_run_is_made_once_and_taken_up_with_the_same_settings_alone(tmp_path):
     assert trained(train, moved) == found and len(calls) == 2, "what is over is not begun again"
     with pytest.raises(ValueError, match=r"^rounds=4: the run in .*run has 3; give that, or choose another output$"):
         trained(train, dataclasses.replace(config, rounds=4))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"settings": 3}', '{"wins": 0.5}'])
+def test_a_result_that_is_none_is_told_in_one_line(text, tmp_path):
+    (tmp_path / "result.json").write_text(text)
+    with pytest.raises(ValueError, match=r"result\.json: torn, or no result of a run; remove it, and the run goes on$"):
+        trained(lambda config: None, TrainConfig(output=str(tmp_path), resume=True))
+
+
+def test_a_measurement_that_is_none_is_told_in_one_line(page):
+    toy, plan, calls = page
+    plan.path("toy-1").parent.mkdir(parents=True)
+    plan.path("toy-1").write_text('{"number": ')
+    with pytest.raises(ValueError, match=r"toy-1\.json: torn, or no measurement; remove it, and it is measured again$"):
+        toy.make(plan, report=lambda line: None)
+    assert calls == []

@@ -92,4 +92,4 @@ def contents(folder):
 
 def as_json(config):
     """Settings as settings.json has them."""
-    return json.loads(json.dumps(dataclasses.asdict(config)))
+    return {"job": config.JOB, **json.loads(json.dumps(dataclasses.asdict(config)))}

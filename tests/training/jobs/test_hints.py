@@ -81,6 +81,10 @@ def test_saved_battles(tmp_path):
         ({"time": -1.0}, "time=-1.0: must be >= 0"),
         ({"searches": 0}, "searches=0: must be >= 1"),
         ({"output": ""}, "output='': must be a folder"),
+        (
+            {"battle": "x.npz", "agents": ("guard", "random")},
+            "agents=guard random: nobody plays, as battle='x.npz' is read; leave",
+        ),
     ],
 )
 def test_what_is_refused(settings, message):
@@ -100,5 +104,7 @@ def test_hints_of_a_battle(tmp_path):
     )
     told = hints.run(config, Console(quiet=True))
     assert told["seconds"] == 2.0 and any("best" in card for card in told["cards"])
-    again = hints.run(dataclasses.replace(config, battle=str(tmp_path / "battle.npz")), Console(quiet=True))
+    again = hints.run(
+        dataclasses.replace(config, agents=HintsConfig.agents, battle=str(tmp_path / "battle.npz")), Console(quiet=True)
+    )
     assert again["cards"] == told["cards"] and (tmp_path / "hints.svg").read_text().startswith("<svg")

@@ -11,6 +11,7 @@ from rich.console import Console
 from training.jobs import hyperparameters
 from training.jobs.hyperparameters import SearchConfig
 from training.jobs.train_follower import OracleConfig, TrainConfig
+from training.learn.dagger import DaggerConfig
 
 QUIET = Console(quiet=True)
 SEARCHING = TrainConfig(oracle=OracleConfig(planner="sp_mcts:root=true"))
@@ -88,6 +89,16 @@ def test_ranks_and_goes_on(tmp_path, trained):
     assert [one["trial"] for one in third] == [one["trial"] for one in (*second[1:], second[0])]
 
 
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"released": {"games": 3}, "strict": {}, "seconds": 1.0}'])
+def test_a_trial_whose_result_is_none_is_told_in_one_line(text, tmp_path, trained):
+    config = SearchConfig(trials=1, output=str(tmp_path))
+    hyperparameters.run(config, QUIET)
+    (tmp_path / "trial0" / "result.json").write_text(text)
+    told = r"trial0/result\.json: torn, or no result of a trial with final games; remove it, and the trial goes on$"
+    with pytest.raises(ValueError, match=told):
+        hyperparameters.run(config, QUIET)
+
+
 @pytest.mark.parametrize("field, value, message", [
     ("trials", 0, "trials=0: must be >= 1"),
     ("horizons", (), "horizons: give at least one value"),
@@ -95,6 +106,12 @@ def test_ranks_and_goes_on(tmp_path, trained):
     ("seed", -1, "seed=-1: must be in 0..4294967295"),
     ("shard", "3/2", "shard='3/2': must be I/N"),
     ("trials", 10_000, "trials=10000: there are 240 different settings"),
+    ("base", TrainConfig(learn=DaggerConfig(episodes=600)), "base.learn.episodes=600: takes no effect, as episodes replaces it"),
+    ("base", TrainConfig(learn=DaggerConfig(batch_size=256)), "base.learn.batch_size=256: .* as batch_sizes replaces it; leave"),
+    ("base", TrainConfig(learn=DaggerConfig(learning_rate=0.1)), "base.learn.learning_rate=0.1: .* as learning_rates replaces"),
+    ("base", TrainConfig(oracle=OracleConfig(horizon=40)), "base.oracle.horizon=40: .* as horizons replaces it; leave it out"),
+    ("base", TrainConfig(oracle=OracleConfig(num_simulations=9)), "base.oracle.num_simulations=9: .* as num_simulations repl"),
+    ("base", TrainConfig(output="mine"), "base.output='mine': takes no effect, as output replaces it; leave it out"),
     ("base", SEARCHING, "base.oracle.planner='sp_mcts:root=true': horizons and simulations are drawn for FDTS; leave it out"),
 ])  # fmt: skip
 def test_settings_are_checked(field, value, message):

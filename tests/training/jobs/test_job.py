@@ -301,9 +301,11 @@ def test_a_finished_run_has_no_result_while_it_plays_other_final_games(monkeypat
 
 
 @pytest.mark.parametrize("resume", [True, False])
-def test_a_run_without_a_checkpoint_begins_again(resume, straight, tmp_path):
+@pytest.mark.parametrize("told", [("job",), ()], ids=["now", "as earlier versions wrote settings"])
+def test_a_run_without_a_checkpoint_begins_again(resume, told, straight, tmp_path):
     """As when it was killed early: without --resume too."""
-    (tmp_path / "settings.json").write_text(json.dumps(as_json(settings(tmp_path))))
+    found = {name: value for name, value in as_json(settings(tmp_path)).items() if name != "job" or name in told}
+    (tmp_path / "settings.json").write_text(json.dumps(found))
     (tmp_path / "log.jsonl").write_text('{"iteration": 1, "loss": 7.0}\n{"iteration": 2, "lo')
     (tmp_path / "checkpoints").mkdir()
     run(tmp_path, resume=resume)
@@ -391,6 +393,26 @@ def test_a_folder_that_holds_a_run_is_refused(straight):
         run(folder)
     assert str(error.value) == f"output={str(folder)!r}: holds a run; go on with --resume, or choose another folder"
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize(
+    ("file", "found", "owner"),
+    [
+        ("result.json", {"job": "tournament", "settings": {}}, "tournament"),
+        ("result.json", {"settings": {"planner": "", "opponent": "", "games": 3}}, "match"),
+        ("result.json", {"mine": 1}, "another program"),
+        ("settings.json", {"job": "write-data-sets", "seed": 3}, "write-data-sets"),
+        ("settings.json", {"data_sets": 1, "samples": 9, "lanes": 2}, "write-data-sets"),
+    ],
+)
+def test_a_folder_in_which_another_job_has_written_is_refused(resume, file, found, owner, tmp_path):
+    (tmp_path / file).write_text(json.dumps(found))
+    before = contents(tmp_path)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        run(tmp_path, resume=resume)
+    told = f"holds the {file} of {owner}; give another folder, or move away what lies there"
+    assert str(error.value) == f"output={str(tmp_path)!r}: {told}" and contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "3"])

@@ -64,6 +64,9 @@ def test_what_the_file_lacks_is_as_usual(tmp_path):
         ("[1]", r"of another job, .* \(\[1\] where settings by name belong\); choose another output$"),
         ('{"learn": 3}', r"of another job, .* \(3 where settings by name belong\); choose another output$"),
         ('{"seed": "many"}', r"of another job, .* \(seed='many': .*\); choose another output$"),
+        ('{"learn": {"rows": 3, "rate": 1}}', r"of another job, .* \(it has learn\.rate\); choose another output$"),
+        ('{"job": "train-q", "seed": 1}', r"of another job, .* \(it is of train-q\); choose another output$"),
+        ('{"FREE": [], "seed": 1}', r"of another job, .* \(it has FREE\); choose another output$"),
         ('{"epochs": 3, "seed": 1}', r"of another job, .* \(it has epochs\); choose another output$"),
     ],
 )

@@ -16,9 +16,10 @@ from rich.console import Console
 import jaxgames
 from jaxgames import runtime
 from jaxgames.pommerman.bots import random_agent
-from tests.training.jobs.runs import contents
+from tests.training.jobs.runs import as_json, contents
 from tests.training.learn.test_data_sets import KEPT
 from training.jobs import write_data_sets
+from training.jobs.train_q import TrainConfig
 from training.jobs.write_data_sets import WriteConfig
 from training.learn.data_sets import DataSet, files_of
 from training.learn.expert_iteration import shown_moves
@@ -81,6 +82,26 @@ def test_a_network_that_has_learnt_on_is_another_one(played, monkeypatch, tmp_pa
     with pytest.raises(ValueError, match=r"^planner='sp_mcts': its network has changed since it wrote into .*; choose another"):
         write(tmp_path, planner="sp_mcts")
     assert len(played) == 1
+
+
+def test_a_folder_in_which_another_job_has_written_is_refused(played, tmp_path):
+    for file, found in (("settings.json", as_json(TrainConfig())), ("result.json", {"job": "train-q", "settings": {}})):
+        (tmp_path / file).write_text(json.dumps(found))
+        with pytest.raises(ValueError, match=rf"^output='{tmp_path}': holds the {file} of train-q; give another folder, or move"):
+            write(tmp_path)
+        assert [path.name for path in tmp_path.iterdir()] == [file] and json.loads((tmp_path / file).read_text()) == found
+        (tmp_path / file).unlink()
+    assert played == []
+
+
+def test_a_folder_of_an_earlier_version_is_gone_on_with(played, tmp_path):
+    """Settings did not tell whose they are."""
+    write(tmp_path, data_sets=1)
+    found = json.loads((tmp_path / "settings.json").read_text())
+    assert found.pop("job") == "write-data-sets"
+    (tmp_path / "settings.json").write_text(json.dumps(found))
+    paths, printed = write(tmp_path)
+    assert len(paths) == 2 and "data_0.zr is there" in printed
 
 
 @pytest.mark.parametrize("when", ["record", "write"])

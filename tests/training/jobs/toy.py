@@ -23,6 +23,7 @@ class ToyLearnConfig:
 class ToyConfig(JobConfig):
     """Learns nothing, in a way that depends on all that was before."""
 
+    JOB = "toy"
     FREE = JobConfig.FREE | {"games", "total"}
 
     learn: ToyLearnConfig = ToyLearnConfig()

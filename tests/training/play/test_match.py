@@ -186,6 +186,48 @@ def test_a_gif_is_written_too(tmp_path, capsys):
         assert film.format == "GIF" and film.n_frames > 1
 
 
+@pytest.mark.usefixtures("replayed")
+def test_pictures_of_an_earlier_match_do_not_stay_beside_those_of_this_one(tmp_path, monkeypatch):
+    folder = tmp_path / "new"
+    folder.mkdir()
+    (folder / "game.gif").write_text("mine")
+    assert leave(*QUICK, "--output", str(folder)) == 0
+    assert (folder / "game.gif").read_text() == "mine", "no match has made it"
+    assert leave(*QUICK, "--output", str(folder)) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["game.json", "game.svg", "result.json"]
+    monkeypatch.setattr(match, "can_be_drawn", lambda game: False)
+    assert leave(*QUICK, "--output", str(folder)) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["game.json", "result.json"]
+
+
+@pytest.mark.parametrize(
+    ("file", "found", "owner"),
+    [
+        ("result.json", {"job": "train-q", "settings": {}}, "train-q"),
+        ("result.json", {"settings": {"agents": [], "games": 4, "output": ""}}, "tournament"),
+        ("settings.json", {"follower": {}, "oracle": {}, "seed": 3}, "train-follower"),
+        ("result.json", {"mine": 1}, "another program"),
+    ],
+)
+def test_a_folder_in_which_another_job_has_written_is_refused(file, found, owner, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(evaluate, "play", lambda *_, **__: pytest.fail("played"))
+    (tmp_path / file).write_text(json.dumps(found))
+    assert leave(*QUICK, "--output", str(tmp_path)) == 2
+    told = f"holds the {file} of {owner}; give another folder, or move away what lies there"
+    assert capsys.readouterr() == ("", f"error: output='{tmp_path}': {told}\n")
+    assert [path.name for path in tmp_path.iterdir()] == [file] and json.loads((tmp_path / file).read_text()) == found
+
+
+@pytest.mark.usefixtures("replayed")
+def test_a_result_of_an_earlier_match_gives_way(played, tmp_path):
+    """Also one of an earlier version, which did not tell whose it is, and had other settings."""
+    found = json.loads((played / "result.json").read_text())
+    assert found["job"] == "match"
+    (tmp_path / "result.json").write_text(json.dumps(found | {"job": "", "settings": found["settings"] | {"simulations": 9}}))
+    assert leave(*QUICK, "--output", str(tmp_path)) == 0
+    assert json.loads((tmp_path / "result.json").read_text())["job"] == "match"
+
+
 def test_what_a_gif_needs_is_told_before_anything_is_played(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(raster, "_LIBRARIES", ("no_such_library",))
     assert leave(*QUICK, "--gif", "--output", str(tmp_path / "new")) == 2
@@ -300,10 +342,10 @@ def test_agents_are_counted_in_the_order_given_and_equal_ones_together():
     outcomes = np.array([[1, -1, -1, -1], [0, 0, 0, 0], [-1, -1, -1, 1]], np.int8)
     games = evaluate.Games(outcomes, outcomes >= 0, None, None, None, None)
     found = match.summarize(("b", "a", "c", "a"), games)
-    assert [one["name"] for one in found] == ["b", "a", "c"]
+    assert [(one["name"], one["agents"]) for one in found] == [("b", 1), ("a", 2), ("c", 1)]
     for rule in ("released", "strict"):
         counts = [[one[rule][what] for what in ("games", "wins", "draws", "losses")] for one in found]
-        assert counts == [[3, 1, 1, 1], [6, 1, 2, 3], [3, 0, 1, 2]]
+        assert counts == [[3, 1, 1, 1], [3, 0.5, 1, 1.5], [3, 0, 1, 2]]
 
 
 def test_who_is_in_a_team_wins_once():
@@ -312,7 +354,7 @@ def test_who_is_in_a_team_wins_once():
     found = match.summarize(("a", "b", "a", "b"), games, (0, 1, 0, 1))
     assert [[one["released"][what] for what in ("games", "wins", "losses")] for one in found] == [[3, 2, 1], [3, 1, 2]]
     (alone,) = match.summarize(("a", "a", "a", "a"), games, (0, 1, 0, 1))
-    assert alone["released"]["games"] == 6 and alone["released"]["wins"] == 3
+    assert alone["released"]["games"] == 3 and alone["released"]["wins"] == 1.5
 
 
 def test_a_planner_and_its_opponents_are_teams_where_there_are_teams():

@@ -334,6 +334,24 @@ def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights
     assert (folder / "result.json").read_text() == "[]" and len(pairs) == 1
 
 
+@pytest.mark.parametrize("shard", ["", "1/2"])
+@pytest.mark.parametrize(
+    ("file", "found", "owner"),
+    [
+        ("result.json", {"job": "match", "settings": {}}, "match"),
+        ("result.json", {"settings": {"planner": "", "opponent": "", "games": 3}}, "match"),
+        ("settings.json", {"job": "train-alphaze", "seed": 3}, "train-alphaze"),
+    ],
+)
+def test_a_folder_in_which_another_job_has_written_is_refused(shard, file, found, owner, pairs, tmp_path):
+    (tmp_path / file).write_text(json.dumps(found))
+    config = TournamentConfig(("random", "path"), mode="adh-3", games=4, output=str(tmp_path), shard=shard)
+    with pytest.raises(ValueError, match=rf"^output='{tmp_path}': holds the {file} of {owner}; give another folder, or move"):
+        tournament.run(config, Console(quiet=True))
+    assert [path.name for path in tmp_path.iterdir()] == [file] and json.loads((tmp_path / file).read_text()) == found
+    assert pairs == []
+
+
 def test_who_sees_all_is_marked(pairs):
     console = Console(file=io.StringIO(), width=200)
     config = TournamentConfig(("random", "true_sight:num_simulations=2"), mode="adh-3", games=2)

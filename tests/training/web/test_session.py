@@ -323,6 +323,15 @@ def test_where_too_many_games_begin_those_that_are_watched_end_last(cast, monkey
     desk.close()
 
 
+def test_after_the_last_seed_comes_the_first(cast):
+    """A game's seed is one that a saved game may have."""
+    desk = Desk(cast, 2**32 - 1)
+    session = desk.open("").session
+    session.new_game(desk.new_seed())
+    assert session.saved().seed == 0 == read(session.saved().to_text())[0].seed
+    desk.close()
+
+
 def test_advisers_that_were_made_first_give_way(cast):
     desk = Desk(cast, 0)
     session = desk.open("").session

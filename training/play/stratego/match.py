@@ -27,6 +27,9 @@ from training.play.stratego import games, records, referee
 from training.play.stratego.games import BLUE, RED, Played, Rules
 from training.play.stratego.partners import Entrant, OwnEntrant
 from training.storage.files import write_atomically, write_together
+from training.storage.owner import JOB, RESULT
+
+NAME = "stratego-bot"  # of the job
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +143,7 @@ def run(match: Match, settings: Mapping[str, Any], folder: Path | None, console:
             console.print(
                 f"game {game.number + 1}: {game.played.result} ({game.played.ending.reason})", markup=False, soft_wrap=True
             )
-            result = {"settings": dict(settings), **summary(match, finished)}
+            result = {JOB: NAME, "settings": dict(settings), **summary(match, finished)}
             if folder is not None:
                 _write(match, game, result, folder)
     console.print(_table(result))
@@ -152,7 +155,7 @@ def run(match: Match, settings: Mapping[str, Any], folder: Path | None, console:
             )
             console.print(told, markup=False, soft_wrap=True)
     if folder is not None:
-        console.print(f"results in {folder / 'result.json'}, games in {folder / 'games'}", markup=False, soft_wrap=True)
+        console.print(f"results in {folder / RESULT}, games in {folder / 'games'}", markup=False, soft_wrap=True)
     return result
 
 
@@ -165,7 +168,7 @@ def _write(match: Match, game: Finished, result: Mapping[str, Any], folder: Path
     found = records.record(game.played, match.game.config, match.mode, game.start)
     texts = {f"{name}.json": json.dumps(found, indent=1) + "\n", f"{name}.log": game.played.log()}
     write_together({folder / "games" / file: text for file, text in texts.items()})
-    write_atomically(folder / "result.json", json.dumps(result, indent=2) + "\n")
+    write_atomically(folder / RESULT, json.dumps(result, indent=2) + "\n")
 
 
 def summary(match: Match, finished: Sequence[Finished]) -> dict[str, Any]:

@@ -62,6 +62,7 @@ def test_both_play_both_colours_from_the_same_starts(tmp_path):
     assert [(one["red"], one["blue"]) for one in found] == 2 * [(first, second), (second, first)]
     assert json.loads((tmp_path / "result.json").read_text()) == json.loads(json.dumps(result))
     assert result["results"] == [one["result"] for one in found] and result["settings"] == {"seed": 3}
+    assert result["job"] == StrategoBotConfig.JOB == "stratego-bot"
     assert [player["games"] for player in result["players"]] == [4, 4]
     game, states, actions = records.replay(found[0])
     assert game.config.pieces == barrage().config.pieces and len(actions) == len(found[0]["moves"].split())
@@ -255,6 +256,14 @@ def test_a_folder_in_use_is_one_line(tmp_path, capsys):
     with output_folder(tmp_path):
         assert leave("--players", "random", "random", "--output", str(tmp_path)) == 2
     assert "in use by process" in capsys.readouterr().err
+
+
+def test_a_folder_in_which_another_job_has_written_is_one_line(tmp_path, capsys):
+    (tmp_path / "result.json").write_text('{"job": "match"}')
+    assert leave("--players", "random", "random", "--output", str(tmp_path)) == 2
+    told = "holds the result.json of match; give another folder, or move away what lies there"
+    assert capsys.readouterr().err == f"error: output='{tmp_path}': {told}\n"
+    assert (tmp_path / "result.json").read_text() == '{"job": "match"}'
 
 
 @pytest.mark.slow  # to compile
