@@ -79,6 +79,7 @@ def plan_of_mover(
     visit_counts: Array,
     root_value: Array,
     metrics: dict[str, Any],
+    value_range: tuple[float, float] = (-1.0, 1.0),
 ) -> Plan:
     """Makes the plan of one player per lane; the others pass.
 
@@ -93,7 +94,9 @@ def plan_of_mover(
       visit_counts: int32 [B, K].
       root_value: float32 [B], for the player; the others have the opposite.
       metrics: as for `Plan`.
+      value_range: of the values, for a loss and for a win; what the passes of the others are worth lies in the middle.
     """
+    both = sum(value_range)
     mine = jnp.arange(game.num_players) == seats[:, None]
     own = mine[:, :, None]
     passes = (jnp.arange(action_weights.shape[-1]) == 0).astype(jnp.float32)
@@ -102,9 +105,9 @@ def plan_of_mover(
         actions=jnp.where(mine, action, game.pass_action).astype(jnp.int32),
         arms=arms,
         legal=legal,
-        qvalues=jnp.where(own, qvalues[:, None], 0.0),
+        qvalues=jnp.where(own, qvalues[:, None], both / 2),
         visit_counts=jnp.where(own, visit_counts[:, None], 0),
         action_weights=jnp.where(own, action_weights[:, None], passes),
-        root_value=jnp.where(mine, root_value[:, None], -root_value[:, None]),
+        root_value=jnp.where(mine, root_value[:, None], both - root_value[:, None] if both else -root_value[:, None]),
         metrics=metrics,
     )

@@ -20,9 +20,10 @@ from search.dynamics import Evaluate, Outputs, answer, check_turns
 from search.microbatch import equal_size, in_microbatches
 from search.planner import Plan, Planner, memoryless, of_seat, size_in_bytes
 from search.puct.action_selection import plan_of_mover
-from search.puct.worlds import LOWEST, Worlds, draw_worlds, together
+from search.puct.worlds import Worlds, draw_worlds, together
 
 _USUAL = Worlds()
+_LOWEST = -1.0  # value of what cannot be done
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,8 +162,8 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
 
         # The first of the arms are legal, in most games.
         number = jnp.where(possible & active[:, None], jnp.arange(1, arms.shape[1] + 1), 0).max()
-        values = jax.lax.fori_loop(0, number, note, jnp.full(arms.shape[::-1], LOWEST)).T
-        values = jnp.where(possible, values, LOWEST)
+        values = jax.lax.fori_loop(0, number, note, jnp.full(arms.shape[::-1], _LOWEST)).T
+        values = jnp.where(possible, values, _LOWEST)
         chosen = jnp.where(possible, values, -jnp.inf).argmax(-1)  # legal also where all arms lose
         best = jnp.arange(arms.shape[1]) == chosen[:, None]
         found = plan_of_mover(
