@@ -40,8 +40,8 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
     Args:
       visits: float32 [B, K].
       values: float32 [B, K], mean results.
-      q_veto: swap the visits of the best and of the most visited arm if the value of the best is higher by more than this; None:
-        never.
+      q_veto: swap the visits of the best and of the most visited arm if the value of the best is higher by more than this, and it
+        has more than one visit; None: never.
       q_weight: else add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its value is higher.
 
     Returns:
@@ -52,9 +52,9 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
     first_value = of_arm(values, first)
     is_first = index == first[:, None]
     if q_veto is not None:
-        best, best_value = first_highest(jnp.where(visits > 1, values, -jnp.inf))
-        swaps = (best_value > first_value + q_veto)[:, None]
+        best, best_value = first_highest(jnp.where(visits > 0, values, -jnp.inf))
         best_visits = of_arm(visits, best)[:, None]
+        swaps = (best_value > first_value + q_veto)[:, None] & (best_visits > 1)
         swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
         visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
     else:
