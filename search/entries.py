@@ -14,6 +14,7 @@ from search.bandit.guide import Guide
 from search.bandit.settings import Settings
 from search.modelled import AUTO, check_values
 from search.planner import Planner
+from search.puct.rollout import check_rollouts
 from search.puct.search import ALPHAZE
 from search.puct.worlds import Worlds
 from search.turns import action_sequences
@@ -81,6 +82,7 @@ class WithGuide(WithLeafValues):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        checks.flags(self, "guide_values")
         if self.guide_values and self.values == "prospects":
             raise ValueError("guide_values=1: takes the network's values, so values must be heuristic or auto, not 'prospects'")
 
@@ -121,6 +123,7 @@ class WithValues:
     settings: Any = ALPHAZE
 
     def __post_init__(self) -> None:
+        check_rollouts(self.num_rollouts, self.rollout_steps)
         checks.shares(self, "prospects")
 
 

@@ -78,6 +78,7 @@ class Models:
     def __post_init__(self) -> None:
         if self.switch_after is not None:
             checks.at_least(0, self, "switch_after")
+        checks.flags(self, "talks")
         for name, choices in (("rival", RIVALS), ("root", ROOTS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import shapes
+from jaxgames import checks, shapes
 from jaxgames.game import Game, HiddenGame
 from search import arguments, puct
 from search.dynamics import Evaluate, Outputs, answer, check_turns
@@ -40,6 +40,7 @@ class Settings(Worlds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        checks.flags(self, "split")
         if self.split and self.search.num_simulations < self.num_worlds:
             raise ValueError(
                 f"split: num_simulations={self.search.num_simulations} must be at least num_worlds={self.num_worlds}"

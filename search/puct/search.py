@@ -100,6 +100,7 @@ class Settings:
             *(name for name in ("max_candidates", "microbatch_size") if getattr(self, name) is not None),
         )
         checks.below(checks.COUNTS, self, "num_simulations")
+        checks.flags(self, "normalize_q", "count_self", "mcts_solver", "reuse")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
         checks.numbers(self, "c_base", "dirichlet_alpha", "prior_temperature", positive=True)
         if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):

@@ -111,6 +111,7 @@ class Settings:
         checks.at_least(1, self, "num_evaluations", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_evaluations")
         checks.at_least(0, self, "table_rows")
+        checks.below(checks.COUNTS, self, "table_rows")
         if self.table_rows and (self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1)):
             raise ValueError(f"table_rows={self.table_rows}: must be 0 or a power of two, at least {_WAYS}")
 
