@@ -221,7 +221,7 @@ def model_of(
     if name not in entries:
         others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
         raise ValueError(f"{setting}={name!r}: {checks.one_of(name, (*entries, *agents, *others))}")
-    return entries[name].build(game, entries[name].settings())
+    return _with_own_params(entries[name].build(game, entries[name].settings()))
 
 
 def _name(game: Game, models: Models) -> str:

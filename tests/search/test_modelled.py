@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,8 @@ import pytest
 
 import jaxgames
 from jaxgames.agent import memoryless as memoryless_agent
+from jaxgames.registration import NoSettings
+from search import modelled as modelled_module
 from search import presets
 from search.believed import believed
 from search.dynamics import dynamics_of
@@ -435,6 +438,15 @@ def test_a_model_of_ones_own_plays_by_its_own_parameters():
     mine = memoryless_agent("its name", stay, sees_state=True, params=np.int32(2))
     model = model_of(FFA, "mine", agents={"mine": mine})
     assert model.act({"own": 1}, None, (), None, jnp.arange(3), jnp.ones(3, bool))[0].tolist() == [2, 2, 2]
+
+
+def test_an_agent_of_the_game_plays_by_its_own_parameters_too(monkeypatch):
+    bot = memoryless_agent("bot", stay, sees_state=True, params=np.int32(2))
+    entry = SimpleNamespace(name="bot", settings=NoSettings, build=lambda game, settings: bot)
+    monkeypatch.setattr(modelled_module, "registration", lambda name: SimpleNamespace(agents=(entry,)))
+    for setting in ("model", "partner", "then"):
+        model = model_of(FFA, "bot", setting=setting)
+        assert model.act({"own": 1}, None, (), None, jnp.arange(3), jnp.ones(3, bool))[0].tolist() == [2, 2, 2]
 
 
 @pytest.mark.slow
