@@ -280,6 +280,15 @@ def valued_by_own_seat(dynamics: Dynamics, evaluate: Evaluate) -> tuple[Dynamics
     return dynamics._replace(asked=asked), turned
 
 
+def without_heuristic(dynamics: Dynamics) -> Dynamics:
+    """The same, in which players who are undecided have 0, so that a guide of values says what they are worth."""
+
+    def decided(nodes: Any) -> Array:
+        return jnp.where(dynamics.undecided(nodes), 0.0, dynamics.heuristic(nodes))
+
+    return dynamics._replace(heuristic=decided)
+
+
 def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     """Gives a planner one network's parameters for all that asks for some, and lets it play fair."""
 
