@@ -20,7 +20,7 @@ from search.puct.worlds import Worlds
 from search.turns import action_sequences
 from search.turns.population import generations_for
 
-NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is not given
+NUM_EVALUATIONS = 5000  # per turn (`rolling_horizon`: per action), of every planner of turns whose budget is not given
 _WITH_NETWORK = ("prior_weight", "guide_values")  # settings without effect unless there is a network
 WITHOUT_NETWORK: Mapping[str, Any] = {"first_play_urgency": None, "dirichlet_fraction": 0.0}
 """What holds without a network, unless told otherwise: no prior tells arms apart, so all are tried, and noise would mislead."""
