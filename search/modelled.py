@@ -297,7 +297,7 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
 
     found, view = planner._replace(plan=plan), arguments.state_of(game)
     if models.root == "true":
-        return arguments.checked(found, view)  # under its new name
+        return arguments.checked(found, view, game.num_players)  # under its new name
     if not keeps_beliefs(game):
         raise ValueError(
             f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true, an oracle"
@@ -313,7 +313,7 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     def plan_visible(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
         return plan(params, keys, memory, visible(views), seats, active)
 
-    return arguments.checked(found._replace(plan=plan_visible, uses_hidden=False), view)
+    return arguments.checked(found._replace(plan=plan_visible, uses_hidden=False), view, game.num_players)
 
 
 def _with_own_params(agent: Agent) -> Agent:

@@ -221,6 +221,7 @@ class _Modelled:
             arms_listed=self.plain.arms_listed,
             view=self.plain.view,
             last_action=self.plain.last_action,
+            num_seats=self.plain.num_seats,
         )
 
     def root(self, params: Any, keys: Array, states: Any, seats: Array) -> ModelledNode:

@@ -183,7 +183,7 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
 
     per_lane = 3 * size_in_bytes(state) + 8 * game.num_arms
     planner = memoryless("look-ahead", plan, search_bytes=lambda batch_size: batch_size * per_lane)
-    return arguments.checked(planner, state)
+    return arguments.checked(planner, state, game.num_players)
 
 
 def true_sight(
@@ -209,7 +209,7 @@ def true_sight(
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
         return planner.plan(params, keys, memory, jax.vmap(game.open_state)(views), seats, active)
 
-    return arguments.checked(planner._replace(plan=plan), arguments.state_of(game))
+    return arguments.checked(planner._replace(plan=plan), arguments.state_of(game), game.num_players)
 
 
 def _played(game: HiddenGame, worlds: Worlds) -> Game:
@@ -249,4 +249,4 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
         ready=None,
         search_bytes=None if inner_bytes is None else lambda batch_size: inner_bytes(lanes_of(batch_size)),
     )
-    return arguments.checked(in_worlds, shapes.information_of(game))
+    return arguments.checked(in_worlds, shapes.information_of(game), game.num_players)

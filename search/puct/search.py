@@ -194,7 +194,7 @@ def puct(
     planner = Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
     if settings.microbatch_size is not None:
         planner = thinking_in_parts(planner, settings.microbatch_size)
-    return arguments.checked(planner, game.view)
+    return arguments.checked(planner, game.view, game.num_seats)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -43,7 +43,7 @@ def greedy_action(game: Game) -> Planner:
         action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active & ~over)
         return ended(plan_of_action(game, to_play, action, value, {}), over, outcome, game.pass_action), memory
 
-    return checked(memoryless("Greedy Action", plan, uses_hidden=False), state_of(game))
+    return checked(memoryless("Greedy Action", plan, uses_hidden=False), state_of(game), game.num_players)
 
 
 def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Array, active: Array) -> tuple[Array, Array]:
