@@ -80,6 +80,13 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
         number(name, getattr(config, name), positive=positive)
 
 
+def flags(config: Any, *names: str) -> None:
+    """Raises unless all these fields are True or False; a text such as "no" would count as True."""
+    for name in names:
+        if not isinstance(getattr(config, name), (bool, np.bool_)):
+            raise ValueError(f"{name}={getattr(config, name)!r}: must be True or False")
+
+
 def film(states: Any) -> int:
     """Gives the steps of a game from its states, leaves [T + 1]: the start and the state after every step.
 

@@ -64,4 +64,4 @@ def for_all_seats(game: Game, planner: Planner) -> Planner:
         search_bytes=None if size is None else lambda batch_size: size(batch_size * players),
         own_first=False,
     )
-    return checked(asking, state_of(game))
+    return checked(asking, state_of(game), game.num_players)

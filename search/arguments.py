@@ -34,12 +34,13 @@ _FIELDS: dict[str, tuple[Any, Any, str]] = {  # of a plan
 _LONGEST = 80  # letters of what a message repeats
 
 
-def checked(planner: Planner, view: Any) -> Planner:
+def checked(planner: Planner, view: Any, num_seats: int | None = None) -> Planner:
     """The same planner, which refuses arguments that do not fit.
 
     Args:
       planner: any.
       view: the shapes of what it is shown in one lane, as `jax.eval_shape` gives them; None: anything.
+      num_seats: of the game; None: not known here.
 
     Returns:
       A planner with the same plans. Its `init`, `reset` and `plan` raise a ValueError for: a batch that is no whole number, keys,
@@ -69,7 +70,7 @@ def checked(planner: Planner, view: Any) -> Planner:
         keys = _typed(keys)
         batch = len(keys)
         _per_lane("seats", seats, jnp.integer, "whole numbers", batch)
-        _are_seats(seats)
+        _are_seats(seats, num_seats)
         _per_lane("active", active, jnp.bool_, "flags", batch)
         if view is not None:
             _same_shapes("views", views, shapes.batched(view, batch), f"{batch} of what {planner.name!r} is shown")
@@ -137,10 +138,15 @@ def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int | None = 
         raise ValueError(f"{name} of shape {list(shape)} and type {given.dtype}: {must}")
 
 
-def _are_seats(seats: Any) -> None:
+def _are_seats(seats: Any, num_seats: int | None) -> None:
     """Raises where seats that are known, no array of JAX, are none."""
-    for lane in np.flatnonzero(seats < 0)[:1] if isinstance(seats, np.ndarray) else ():
+    if not isinstance(seats, np.ndarray):
+        return
+    for lane in np.flatnonzero(seats < 0)[:1]:
         raise ValueError(f"seats[{lane}]={seats[lane]}: must be 0 or more; `to_play` gives -1 where all move at once")
+    if num_seats is not None:
+        for lane in np.flatnonzero(seats >= num_seats)[:1]:
+            raise ValueError(f"seats[{lane}]={seats[lane]}: must be in 0..{num_seats - 1}")
 
 
 def _same_shapes(name: str, given: Any, expected: Any, words: str) -> None:

@@ -94,7 +94,7 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
         uses_hidden=False,
         ready=None,
     )
-    return arguments.checked(fair, view)
+    return arguments.checked(fair, view, game.num_players)
 
 
 def _speaking(game: TalkingGame, views: Any, plan: Plan, seats: Array | None) -> Plan:

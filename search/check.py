@@ -64,7 +64,7 @@ def check_planner(
       ValueError: the first difference: one line that names what differs, where, and both values; or plans or memories are of
         other shapes or types than `Planner` says, or the devices do not divide the largest batch.
     """
-    planner = checked(planner, None)
+    planner = checked(planner, None, game.num_players)
     most = max(lanes)
     if devices is None:
         devices = [count for count in (1, 2, 4) if count <= len(jax.local_devices()) and most % count == 0]

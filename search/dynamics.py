@@ -52,6 +52,7 @@ class Dynamics(NamedTuple):
       arms_listed: there are more actions than arms, and listing those of a state is work that is better done once per node.
       view: the shapes of what `root` is given for one lane; None: anything.
       last_action: the largest number of an action that is more than a pass; -1: not told.
+      num_seats: of the game, any of which may plan; None: not told.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Dynamics(NamedTuple):
     arms_listed: bool = False
     view: Any = None
     last_action: int = -1
+    num_seats: int | None = None
 
     def is_random(self, nodes: Any) -> Array:
         """Says in which nodes [L] a step may depend on chance, bool [L]."""
@@ -169,6 +171,7 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
         arm_groups=game.arm_groups if arms is None and has_groups(game) else (),
         arms_listed=game.num_arms + 1 < game.num_actions,  # where all but the pass are arms, there is nothing to list
         view=state,
+        num_seats=game.num_players,
         last_action=game.num_actions - (2 if game.pass_action == game.num_actions - 1 else 1),
     )
 

@@ -14,12 +14,13 @@ from search.bandit.guide import Guide
 from search.bandit.settings import Settings
 from search.modelled import AUTO, check_values
 from search.planner import Planner
+from search.puct.rollout import check_rollouts
 from search.puct.search import ALPHAZE
 from search.puct.worlds import Worlds
 from search.turns import action_sequences
 from search.turns.population import generations_for
 
-NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is not given
+NUM_EVALUATIONS = 5000  # per turn (`rolling_horizon`: per action), of every planner of turns whose budget is not given
 _WITH_NETWORK = ("prior_weight", "guide_values")  # settings without effect unless there is a network
 WITHOUT_NETWORK: Mapping[str, Any] = {"first_play_urgency": None, "dirichlet_fraction": 0.0}
 """What holds without a network, unless told otherwise: no prior tells arms apart, so all are tried, and noise would mislead."""
@@ -81,6 +82,7 @@ class WithGuide(WithLeafValues):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        checks.flags(self, "guide_values")
         if self.guide_values and self.values == "prospects":
             raise ValueError("guide_values=1: takes the network's values, so values must be heuristic or auto, not 'prospects'")
 
@@ -121,6 +123,7 @@ class WithValues:
     settings: Any = ALPHAZE
 
     def __post_init__(self) -> None:
+        check_rollouts(self.num_rollouts, self.rollout_steps)
         checks.shares(self, "prospects")
 
 

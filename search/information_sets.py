@@ -51,7 +51,7 @@ def among_information_sets(game: HiddenGame, make: Callable[[Dynamics], Planner]
     dynamics = information_sets(game)
     planner = make(dynamics)
     named = planner._replace(name=f"{planner.name}, information sets", sees_state=False, uses_hidden=False)
-    return arguments.checked(named, dynamics.view)
+    return arguments.checked(named, dynamics.view, game.num_players)
 
 
 def information_sets(game: HiddenGame) -> Dynamics:

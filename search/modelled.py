@@ -78,6 +78,7 @@ class Models:
     def __post_init__(self) -> None:
         if self.switch_after is not None:
             checks.at_least(0, self, "switch_after")
+        checks.flags(self, "talks")
         for name, choices in (("rival", RIVALS), ("root", ROOTS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")
@@ -220,7 +221,7 @@ def model_of(
     if name not in entries:
         others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
         raise ValueError(f"{setting}={name!r}: {checks.one_of(name, (*entries, *agents, *others))}")
-    return entries[name].build(game, entries[name].settings())
+    return _with_own_params(entries[name].build(game, entries[name].settings()))
 
 
 def _name(game: Game, models: Models) -> str:
@@ -279,6 +280,15 @@ def valued_by_own_seat(dynamics: Dynamics, evaluate: Evaluate) -> tuple[Dynamics
     return dynamics._replace(asked=asked), turned
 
 
+def without_heuristic(dynamics: Dynamics) -> Dynamics:
+    """The same, in which players who are undecided have 0, so that a guide of values says what they are worth."""
+
+    def decided(nodes: Any) -> Array:
+        return jnp.where(dynamics.undecided(nodes), 0.0, dynamics.heuristic(nodes))
+
+    return dynamics._replace(heuristic=decided)
+
+
 def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     """Gives a planner one network's parameters for all that asks for some, and lets it play fair."""
 
@@ -287,7 +297,7 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
 
     found, view = planner._replace(plan=plan), arguments.state_of(game)
     if models.root == "true":
-        return arguments.checked(found, view)  # under its new name
+        return arguments.checked(found, view, game.num_players)  # under its new name
     if not keeps_beliefs(game):
         raise ValueError(
             f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true, an oracle"
@@ -303,7 +313,7 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     def plan_visible(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
         return plan(params, keys, memory, visible(views), seats, active)
 
-    return arguments.checked(found._replace(plan=plan_visible, uses_hidden=False), view)
+    return arguments.checked(found._replace(plan=plan_visible, uses_hidden=False), view, game.num_players)
 
 
 def _with_own_params(agent: Agent) -> Agent:

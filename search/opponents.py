@@ -64,8 +64,8 @@ def single_player(
 
     Args:
       game: any game of two or more players.
-      opponent: who plays the others: a bot, a network, or a planner as an agent. If it does not see the state, it is shown what
-        its seat observes.
+      opponent: who plays the others: a bot, a network, or a planner as an agent. If it remembers something, that is one row per
+        lane: so MCS will do, a search with a table or tree not. If it does not see the state, it is shown what its seat observes.
       arms: in place of the game's `search_arms`.
       shared_answers: models answer once per node, whatever the own action, as in PommerLearn; else at each step again, which is
         for searches that meet a state many times.
@@ -73,8 +73,8 @@ def single_player(
         None: the opponent does.
 
     Raises:
-      ValueError: the opponent plays by information that is collected over a game, which a search does not carry along; or there
-        is a partner in a game in which seats have no teammate.
+      ValueError: the opponent plays by information that is collected over a game, which a search does not carry along; its memory
+        does not have one row per lane; or there is a partner in a game in which seats have no teammate.
     """
     return _Modelled(game, opponent, arms, shared_answers, partner=partner).dynamics()
 
@@ -165,6 +165,9 @@ class _Modelled:
         if self.partner is not None and not self.models[-1][1]:
             mode = getattr(getattr(self.game, "config", None), "mode", "")
             raise ValueError(f"partner={self.partner.name!r}: there are no teams in {f'{self.game.name} {mode}'.strip()}")
+        for role, (agent, _) in zip(("opponent", "partner"), self.models, strict=False):
+            if not _has_row_per_lane(agent):
+                raise ValueError(f"{role}={agent.name!r}: must have a memory of one row per lane, or none, to answer in a search")
 
     @functools.cached_property
     def models(self) -> tuple[tuple[Agent, tuple[int, ...]], ...]:
@@ -218,6 +221,7 @@ class _Modelled:
             arms_listed=self.plain.arms_listed,
             view=self.plain.view,
             last_action=self.plain.last_action,
+            num_seats=self.plain.num_seats,
         )
 
     def root(self, params: Any, keys: Array, states: Any, seats: Array) -> ModelledNode:
@@ -347,6 +351,12 @@ class _Modelled:
     def _example(self, states: Any) -> Any:
         node = self.root(None, jax.random.split(jax.random.key(0), 1), states, jnp.zeros(1, jnp.int32))
         return jax.tree.map(lambda leaf: leaf[0], node)
+
+
+def _has_row_per_lane(agent: Agent) -> bool:
+    """Whether all that an agent remembers has the lanes as its first axis, so that a node can hold the memory of its lane."""
+    one, two = (jax.tree.leaves(jax.eval_shape(functools.partial(agent.init, size))) for size in (1, 2))
+    return [(2, *leaf.shape[1:]) for leaf in one] == [leaf.shape for leaf in two] and all(leaf.shape[:1] == (1,) for leaf in one)
 
 
 def _lanes(keys: Array) -> LaneKey:

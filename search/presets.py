@@ -22,7 +22,18 @@ from search.by_prospects import ByProspects
 from search.dynamics import Dynamics, Evaluate, Outputs
 from search.entries import InWorlds, PlannerEntry, WithAhead, WithBandit, WithGuide, WithLeafValues, WithStrings, WithValues
 from search.information_sets import among_information_sets
-from search.modelled import AUTO, NETWORK, NO_AGENTS, Models, WithModels, WithRival, modelled, modelled_puct, valued_by_own_seat
+from search.modelled import (
+    AUTO,
+    NETWORK,
+    NO_AGENTS,
+    Models,
+    WithModels,
+    WithRival,
+    modelled,
+    modelled_puct,
+    valued_by_own_seat,
+    without_heuristic,
+)
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts, with_prospects
@@ -257,7 +268,7 @@ def _modelled(
     def make(dynamics: Dynamics) -> Planner:
         guide = None
         if _by_prospects(game, settings.values):
-            dynamics, values = valued_by_own_seat(dynamics, promised_values(game))
+            dynamics, values = valued_by_own_seat(without_heuristic(dynamics), promised_values(game))
             guide = Guide(values, prior_weight=0.0, values=True)
         return tree_planner(dynamics, bandit, settings.search.search, guide=guide)
 

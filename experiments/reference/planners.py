@@ -99,7 +99,8 @@ def _told(settings: Any) -> dict[str, str]:
         value = getattr(settings, field.name)
         if dataclasses.is_dataclass(value):
             found |= _told(value)
-    budget = {"num_evaluations": "turns that are made and valued per turn, in place of the setting that says `none`"}
+    per_turn = "turns that are made and valued per turn (`rolling_horizon`: per action), in place of the setting that says `none`"
+    budget = {"num_evaluations": per_turn}
     return budget | found | told_of(type(settings))
 
 

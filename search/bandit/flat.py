@@ -86,4 +86,4 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
     planner = memoryless(
         name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first, value_range=bandit.value_range
     )
-    return arguments.checked(planner, game.view)
+    return arguments.checked(planner, game.view, game.num_seats)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import checks
 from search import arguments
 from search.bandit.bandits import MAX_CREDITS, Bandit
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
@@ -36,6 +37,7 @@ class Guide:
         arguments.a_function("evaluate", self.evaluate, "from (params, states, seats) to logits and values")
         if not 0 <= self.prior_weight <= MAX_CREDITS:
             raise ValueError(f"prior_weight={self.prior_weight}: must be in 0..{MAX_CREDITS}")
+        checks.flags(self, "values")
 
     def prior_words(self, game: Dynamics, bandit: Bandit, params: Any, nodes: Any) -> Array:
         """Gives statistics as if the policy had been played: uint32 [B, P * K] for nodes [B].

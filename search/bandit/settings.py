@@ -57,7 +57,11 @@ class Settings:
             raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must divide num_simulations={self.num_simulations}")
         if self.keep_all and not self.rollout:
             raise ValueError("rollout=False: needs keep_all=False (mcts); where all states are kept there is no rollout")
+        checks.flags(self, "rest_when_forced", "grouped", "keep_all", "rollout")
+        if self.table_bytes is not None:
+            checks.at_least(1, self, "table_bytes")
         if self.table_rows is not None:
+            checks.below(checks.COUNTS, self, "table_rows")
             table.check_rows(self.table_rows)
             if self.table_bytes is not None:
                 raise ValueError(f"table_bytes={self.table_bytes}: give table_rows={self.table_rows} or this, not both")

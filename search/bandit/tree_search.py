@@ -127,7 +127,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         own_first=game.own_first,
         value_range=bandit.value_range,
     )
-    return arguments.checked(planner, game.view)
+    return arguments.checked(planner, game.view, game.num_seats)
 
 
 def _simulate(

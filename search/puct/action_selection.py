@@ -40,8 +40,8 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
     Args:
       visits: float32 [B, K].
       values: float32 [B, K], mean results.
-      q_veto: swap the visits of the best and of the most visited arm if the value of the best is higher by more than this; None:
-        never.
+      q_veto: swap the visits of the best and of the most visited arm if the value of the best is higher by more than this, and it
+        has more than one visit; None: never.
       q_weight: else add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its value is higher.
 
     Returns:
@@ -52,9 +52,9 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
     first_value = of_arm(values, first)
     is_first = index == first[:, None]
     if q_veto is not None:
-        best, best_value = first_highest(jnp.where(visits > 1, values, -jnp.inf))
-        swaps = (best_value > first_value + q_veto)[:, None]
+        best, best_value = first_highest(jnp.where(visits > 0, values, -jnp.inf))
         best_visits = of_arm(visits, best)[:, None]
+        swaps = (best_value > first_value + q_veto)[:, None] & (best_visits > 1)
         swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
         visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
     else:
@@ -79,6 +79,7 @@ def plan_of_mover(
     visit_counts: Array,
     root_value: Array,
     metrics: dict[str, Any],
+    value_range: tuple[float, float] = (-1.0, 1.0),
 ) -> Plan:
     """Makes the plan of one player per lane; the others pass.
 
@@ -93,7 +94,9 @@ def plan_of_mover(
       visit_counts: int32 [B, K].
       root_value: float32 [B], for the player; the others have the opposite.
       metrics: as for `Plan`.
+      value_range: of the values, for a loss and for a win; what the passes of the others are worth lies in the middle.
     """
+    both = sum(value_range)
     mine = jnp.arange(game.num_players) == seats[:, None]
     own = mine[:, :, None]
     passes = (jnp.arange(action_weights.shape[-1]) == 0).astype(jnp.float32)
@@ -102,9 +105,9 @@ def plan_of_mover(
         actions=jnp.where(mine, action, game.pass_action).astype(jnp.int32),
         arms=arms,
         legal=legal,
-        qvalues=jnp.where(own, qvalues[:, None], 0.0),
+        qvalues=jnp.where(own, qvalues[:, None], both / 2),
         visit_counts=jnp.where(own, visit_counts[:, None], 0),
         action_weights=jnp.where(own, action_weights[:, None], passes),
-        root_value=jnp.where(mine, root_value[:, None], -root_value[:, None]),
+        root_value=jnp.where(mine, root_value[:, None], both - root_value[:, None] if both else -root_value[:, None]),
         metrics=metrics,
     )

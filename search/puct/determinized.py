@@ -13,16 +13,17 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import shapes
+from jaxgames import checks, shapes
 from jaxgames.game import Game, HiddenGame
 from search import arguments, puct
 from search.dynamics import Evaluate, Outputs, answer, check_turns
 from search.microbatch import equal_size, in_microbatches
 from search.planner import Plan, Planner, memoryless, of_seat, size_in_bytes
 from search.puct.action_selection import plan_of_mover
-from search.puct.worlds import LOWEST, Worlds, draw_worlds, together
+from search.puct.worlds import Worlds, draw_worlds, together
 
 _USUAL = Worlds()
+_LOWEST = -1.0  # value of what cannot be done
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Settings(Worlds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        checks.flags(self, "split")
         if self.split and self.search.num_simulations < self.num_worlds:
             raise ValueError(
                 f"split: num_simulations={self.search.num_simulations} must be at least num_worlds={self.num_worlds}"
@@ -161,8 +163,8 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
 
         # The first of the arms are legal, in most games.
         number = jnp.where(possible & active[:, None], jnp.arange(1, arms.shape[1] + 1), 0).max()
-        values = jax.lax.fori_loop(0, number, note, jnp.full(arms.shape[::-1], LOWEST)).T
-        values = jnp.where(possible, values, LOWEST)
+        values = jax.lax.fori_loop(0, number, note, jnp.full(arms.shape[::-1], _LOWEST)).T
+        values = jnp.where(possible, values, _LOWEST)
         chosen = jnp.where(possible, values, -jnp.inf).argmax(-1)  # legal also where all arms lose
         best = jnp.arange(arms.shape[1]) == chosen[:, None]
         found = plan_of_mover(
@@ -181,7 +183,7 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
 
     per_lane = 3 * size_in_bytes(state) + 8 * game.num_arms
     planner = memoryless("look-ahead", plan, search_bytes=lambda batch_size: batch_size * per_lane)
-    return arguments.checked(planner, state)
+    return arguments.checked(planner, state, game.num_players)
 
 
 def true_sight(
@@ -207,7 +209,7 @@ def true_sight(
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
         return planner.plan(params, keys, memory, jax.vmap(game.open_state)(views), seats, active)
 
-    return arguments.checked(planner._replace(plan=plan), arguments.state_of(game))
+    return arguments.checked(planner._replace(plan=plan), arguments.state_of(game), game.num_players)
 
 
 def _played(game: HiddenGame, worlds: Worlds) -> Game:
@@ -247,4 +249,4 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
         ready=None,
         search_bytes=None if inner_bytes is None else lambda batch_size: inner_bytes(lanes_of(batch_size)),
     )
-    return arguments.checked(in_worlds, shapes.information_of(game))
+    return arguments.checked(in_worlds, shapes.information_of(game), game.num_players)

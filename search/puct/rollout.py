@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.abilities import has_prospects
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
@@ -29,12 +29,9 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
       `evaluate(params, states, seats)`; params: a seed (uint32 []) or None. What is drawn depends on it and the state alone.
 
     Raises:
-      ValueError: `num_rollouts` is below 1, or `rollout_steps` below 0.
+      ValueError: `num_rollouts` is no whole number, or below 1; or `rollout_steps`, or below 0.
     """
-    if num_rollouts < 1:
-        raise ValueError(f"num_rollouts={num_rollouts}: must be >= 1")
-    if rollout_steps is not None and rollout_steps < 0:
-        raise ValueError(f"rollout_steps={rollout_steps}: must be >= 0, or None")
+    check_rollouts(num_rollouts, rollout_steps)
 
     def play_on(state: Any, seat: Array, seed: Array) -> Array:
         """The result of one game for the seat, float32 []."""
@@ -69,6 +66,20 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
         return jnp.zeros((seats.shape[0], 1)), values.mean(0)
 
     return evaluate
+
+
+def check_rollouts(num_rollouts: int, rollout_steps: int | None) -> None:
+    """Raises unless games can be played at random so often, and so far; arguments as for `random_rollouts`."""
+    for name, given, low, beside in (("num_rollouts", num_rollouts, 1, ""), ("rollout_steps", rollout_steps, 0, ", or None")):
+        if given is None and beside:
+            continue
+        number = checks.as_integer(given)
+        if number is None:
+            raise ValueError(f"{name}={given!r}: must be a whole number{beside}")
+        if number < low:
+            raise ValueError(f"{name}={given}: must be >= {low}{beside}")
+        if number >= checks.COUNTS:
+            raise ValueError(f"{name}={given}: must be < {checks.COUNTS}{beside}")
 
 
 def heuristic_values(game: Game) -> Evaluate:

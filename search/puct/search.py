@@ -51,7 +51,8 @@ class Settings:
       dirichlet_alpha: of that noise: the smaller, the fewer arms it favours.
       prior_temperature: priors are flattened by the power of 1 / this (PommerLearn without noise: 1.7).
       temperature: of the final choice by visits; 0: the most visited arm.
-      q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this; None: never.
+      q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this, and two visits
+        or more; None: never.
       q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
       mcts_solver: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
       reuse: keep the tree from move to move.
@@ -99,6 +100,7 @@ class Settings:
             *(name for name in ("max_candidates", "microbatch_size") if getattr(self, name) is not None),
         )
         checks.below(checks.COUNTS, self, "num_simulations")
+        checks.flags(self, "normalize_q", "count_self", "mcts_solver", "reuse")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
         checks.numbers(self, "c_base", "dirichlet_alpha", "prior_temperature", positive=True)
         if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
@@ -195,7 +197,7 @@ def puct(
     planner = Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
     if settings.microbatch_size is not None:
         planner = thinking_in_parts(planner, settings.microbatch_size)
-    return arguments.checked(planner, game.view)
+    return arguments.checked(planner, game.view, game.num_seats)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -374,12 +376,16 @@ class _Search:
 
         visits, values = per_arm(tried), per_arm(rate, -1.0)
         own_legal = of_seat(legal, player)
-        weight = corrected_visits(visits.astype(jnp.float32), values, settings.q_veto, settings.q_weight)
-        if settings.mcts_solver:
+        counts, known, won = visits.astype(jnp.float32), values, None
+        if settings.mcts_solver:  # what is lost is out before anything is corrected, unless all is lost
             proven = jnp.where(opened, tree.whole(root[:, None], PROVEN, column), UNPROVEN)
             won, lost = (per_arm((proven == result).astype(jnp.float32)) for result in (1, -1))
-            kept = jnp.where(lost > 0, 0.0, weight)
-            weight = jnp.where(won.any(-1, keepdims=True), won, jnp.where(kept.any(-1, keepdims=True), kept, weight))
+            kept = jnp.where(lost > 0, 0.0, counts)
+            hopeless = ~kept.any(-1, keepdims=True)
+            counts, known = jnp.where(hopeless, counts, kept), jnp.where(hopeless | (lost == 0), values, -1.0)
+        weight = corrected_visits(counts, known, settings.q_veto, settings.q_weight)
+        if won is not None:
+            weight = jnp.where(won.any(-1, keepdims=True), won, weight)
         weight = jnp.where(weight.any(-1, keepdims=True), weight, own_legal.astype(jnp.float32))
         policy = weight / weight.sum(-1, keepdims=True)
         draw_keys = jax.vmap(lambda key: jax.random.fold_in(key, _CHOICE))(keys)

@@ -18,7 +18,6 @@ from search.puct.tree import as_real, as_words
 COMBINATIONS = ("policy", "medoid", "value")
 TREES = ("open", "game")
 MOST_COLUMNS = 512  # games with more actions have plans about those of the highest weights, as many as they have arms
-LOWEST = -1.0  # result of what was not tried or cannot be done
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,11 +86,11 @@ def together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, se
     columns, many = [own(x) for x in _columns(plans)], game.num_actions > MOST_COLUMNS
     if many:
         actions, legal = _actions_of(game, columns[0], columns[1])
-        policies, results, tried = _by_column(actions, *columns)
+        policies, results, tried = _by_column(planner.value_range[0], actions, *columns)
     else:
         legal = of_seat(jax.vmap(game.legal_actions)(first), seats)
         actions = jnp.broadcast_to(jnp.arange(game.num_actions), legal.shape)
-        policies, results, tried = _by_action(game.num_actions, *columns)
+        policies, results, tried = _by_action(planner.value_range[0], game.num_actions, *columns)
     action_weights = combine(worlds, policies, results, legal)
     qvalues, visits = results.mean(1), tried.sum(1, dtype=jnp.int32)
     if many:  # only as many columns as a plan may have
@@ -117,6 +116,7 @@ def together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, se
             name: plans.metrics[name].reshape(-1, count, *shape).sum(1, dtype=jnp.int32)
             for name, shape in planner.metrics.items()
         },
+        value_range=planner.value_range,
     )
 
 
@@ -144,32 +144,33 @@ def _actions_of(game: HiddenGame, arms: Array, legal: Array) -> tuple[Array, Arr
 
 
 def _by_column(
-    actions: Array, arms: Array, legal: Array, weights: Array, qvalues: Array, visits: Array
+    lowest: float, actions: Array, arms: Array, legal: Array, weights: Array, qvalues: Array, visits: Array
 ) -> tuple[Array, Array, Array]:
     """Orders the columns [B, W, K] of worlds by actions int32 [B, C]: as `_by_action`, [B, W, C]; by comparing."""
     same = (jnp.where(legal, arms, -1)[:, :, None] == actions[:, None, :, None]) & legal[:, :, None]
     tried = same & (visits > 0)[:, :, None]
     return (
         jnp.where(same, weights[:, :, None], 0.0).sum(-1),
-        jnp.where(tried, qvalues[:, :, None], LOWEST).max(-1),
+        jnp.where(tried, qvalues[:, :, None], lowest).max(-1),
         jnp.where(tried, visits[:, :, None], 0).sum(-1, dtype=jnp.int32),
     )
 
 
 def _by_action(
-    num_actions: int, arms: Array, legal: Array, weights: Array, qvalues: Array, visits: Array
+    lowest: float, num_actions: int, arms: Array, legal: Array, weights: Array, qvalues: Array, visits: Array
 ) -> tuple[Array, Array, Array]:
     """Orders columns by action: [B, W, K] each -> weights and results float32 [B, W, A], visits int32 [B, W, A].
 
-    Results of what was not tried are the lowest. One scatter and one gather: several side by side do not compile.
+    Results of what was not tried, or cannot be done, are the lowest, those of a loss. One scatter and one gather: several side by
+    side do not compile.
     """
     batch, worlds, count = arms.shape
     lane, world = jnp.arange(batch)[:, None, None], jnp.arange(worlds)[:, None]
     place = jnp.where(legal, arms, num_actions)
     column = jnp.full((batch, worlds, num_actions), count).at[lane, world, place].set(jnp.arange(count), mode="drop")
     tried = legal & (visits > 0)
-    parts = (weights, jnp.where(tried, qvalues, LOWEST), jnp.where(tried, visits, 0))
-    nothing = jnp.array([0.0, LOWEST, 0.0])
+    parts = (weights, jnp.where(tried, qvalues, lowest), jnp.where(tried, visits, 0))
+    nothing = jnp.array([0.0, lowest, 0.0])
     words = jnp.stack(jax.lax.optimization_barrier([as_words(part) for part in parts]), axis=-1)
     words = jnp.concatenate([words, jnp.broadcast_to(as_words(nothing), (batch, worlds, 1, len(parts)))], axis=2)
     found = words[lane, world, column]

@@ -145,7 +145,7 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None) -> Pla
 
     size = game.num_players * settings.population * settings.horizon
     planner = Planner("Rolling Horizon Evolution", init, reset, plan, memory_bytes=2 * size, metrics={})
-    return checked(planner, view)
+    return checked(planner, view, game.num_players)
 
 
 def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
@@ -190,7 +190,7 @@ def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
         return planned, dataclasses.replace(memory, next=jnp.where(active, place + 1, memory.next))
 
     planner = Planner("OEP", init, reset, plan, memory_bytes=4 * (length * (players + 2) + players + 1), metrics={})
-    return checked(planner, view)
+    return checked(planner, view, game.num_players)
 
 
 def _shape(game: Game, settings: Settings) -> tuple[int, int, int]:

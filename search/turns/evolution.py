@@ -73,6 +73,7 @@ class Settings:
         checks.below(checks.COUNTS, self, "num_generations", "migrate_every", "rollouts", "restart_after")
         population.check_sizes(self, "population")
         population.check_lanes(self, self.islands * self.population)
+        checks.flags(self, "niches")
         checks.shares(self, "mutation", "greediness")
         if self.islands == 1 and self.migrate_every != Settings.migrate_every:
             raise ValueError(f"migrate_every={self.migrate_every}: needs islands > 1")

@@ -43,7 +43,7 @@ def greedy_action(game: Game) -> Planner:
         action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active & ~over)
         return ended(plan_of_action(game, to_play, action, value, {}), over, outcome, game.pass_action), memory
 
-    return checked(memoryless("Greedy Action", plan, uses_hidden=False), state_of(game))
+    return checked(memoryless("Greedy Action", plan, uses_hidden=False), state_of(game), game.num_players)
 
 
 def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Array, active: Array) -> tuple[Array, Array]:
@@ -111,6 +111,7 @@ class Settings:
         checks.at_least(1, self, "num_evaluations", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_evaluations")
         checks.at_least(0, self, "table_rows")
+        checks.below(checks.COUNTS, self, "table_rows")
         if self.table_rows and (self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1)):
             raise ValueError(f"table_rows={self.table_rows}: must be 0 or a power of two, at least {_WAYS}")
 

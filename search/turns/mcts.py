@@ -89,6 +89,7 @@ class Settings:
         checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "microbatch_size")
         checks.below(MOST_NODES, self, "num_simulations")  # visits, which are float32, are exact up to here too
         checks.below(checks.COUNTS, self, "max_children", "max_depth", "microbatch_size")
+        checks.flags(self, "burn_bridges")
         checks.numbers(self, "exploration")
         checks.shares(self, "greediness")
 

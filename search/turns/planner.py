@@ -177,7 +177,7 @@ def turn_planner(
     planner = planner._replace(
         uses_hidden=False, search_bytes=lambda batch_size: search.num_bytes(game, min(batch_size, microbatch_size))
     )
-    return checked(planner, state_of(game))
+    return checked(planner, state_of(game), game.num_players)
 
 
 def _ends_only(moves: Moves, state: Any) -> Array:

@@ -25,6 +25,7 @@ from search.turns.planner import TurnSearch
 from tests.hoard import Hoard
 from tests.random_tree import RandomTree
 from tests.rivalry import Rivalry
+from tests.tug import steady_player
 
 LANES = 2
 SEATS, ACTIVE = np.zeros(LANES, np.int32), np.ones(LANES, bool)
@@ -282,6 +283,19 @@ def test_seats_that_are_known_are_none_below_zero():
     planner = search.fdts(HEX, num_simulations=2, horizon=2, table_rows=8)
     with pytest.raises(ValueError, match=r"^seats\[1\]=-1: must be 0 or more; `to_play` gives -1"):
         planner.plan(None, two_keys(), memory_of(planner), states_of(HEX), np.array([0, -1]), ACTIVE)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: search.fdts(HEX, num_simulations=2, horizon=2, table_rows=8),
+    lambda: search.mcs(HEX, num_simulations=2, horizon=2),
+    lambda: search.mcs(single_player(HEX, steady_player(0)._replace(sees_state=True)), num_simulations=2, horizon=2),
+    lambda: determinized.look_ahead(HEX, lambda params, states, seats: None),
+])  # fmt: skip
+def test_seats_that_are_known_are_of_the_game(make):
+    """Also where plans are of one player, the seat that is asked for."""
+    planner = make()
+    with pytest.raises(ValueError, match=r"^seats\[0\]=2: must be in 0\.\.1$"):
+        planner.plan(None, two_keys(), memory_of(planner), states_of(HEX), np.array([2, 0]), ACTIVE)
 
 
 def test_plans_have_the_types_that_are_documented():

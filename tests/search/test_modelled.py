@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,8 @@ import pytest
 
 import jaxgames
 from jaxgames.agent import memoryless as memoryless_agent
+from jaxgames.registration import NoSettings
+from search import modelled as modelled_module
 from search import presets
 from search.believed import believed
 from search.dynamics import dynamics_of
@@ -406,6 +409,60 @@ def test_in_searches_by_bandits_too_what_is_promised_to_the_own_seat_is_against_
     assert values.tolist() == [[0.5, -0.5], [0.25, -0.25], [0.5, -0.5]]
 
 
+def ends_by_prospects(game, monkeypatch):
+    """What the search by prospects in this game takes its last nodes for, with a guide and by a heuristic: its dynamics too."""
+    made = []
+
+    def note(dynamics, bandit, settings, guide):
+        made.append((dynamics, guide))
+        return memoryless("search", lambda *_: None)
+
+    monkeypatch.setattr(presets, "tree_planner", note)
+    presets.by_name(game, "modelled_fdts", values="prospects", model="still", root="true")
+    return made.pop()
+
+
+def test_what_is_promised_takes_the_place_of_a_heuristic_that_is_not_0(monkeypatch):
+    """As in `fdts`, where a game says by prospects what all undecided positions are worth."""
+    game = Rivalry(length=4)
+    dynamics, guide = ends_by_prospects(game, monkeypatch)
+    states, seats = states_of(game, [1, 1, 0, -1, 4, 4]), np.array([0, 1, 0, 0, 0, 1], np.int32)
+    states = dataclasses.replace(states, terminated=np.abs(states.token) == 4)
+
+    @jax.jit
+    def ends(keys):
+        nodes = dynamics.root(None, keys, states, seats)
+        return guide.final_values(dynamics, {"own": None}, nodes, dynamics.heuristic(nodes))[:, 0]
+
+    assert ends(jax.random.split(jax.random.key(0), 6)).tolist() == [0.5, -0.5, 0, -0.5, 1, -1]
+
+
+@pytest.mark.parametrize("mode", ["ffa", pytest.param("team", marks=pytest.mark.slow)])
+def test_in_pommerman_prospects_change_no_bit_by_that(mode, monkeypatch):
+    """The heuristic of who is undecided is 0 there, so nothing was in the way of what is promised."""
+    game, count = jaxgames.make("pommerman", mode), 24
+    dynamics, guide = ends_by_prospects(game, monkeypatch)
+    plain = dynamics_for(game, Models(model="still", root="true"), None, None, shared_answers=False, in_turn=False)
+    keys, seats = jax.random.split(jax.random.key(0), count), jnp.arange(count) % 4
+
+    @jax.jit
+    def ends(states):
+        nodes = dynamics.root(None, keys, states, seats)
+        both = (guide.final_values(dynamics, {"own": None}, nodes, each.heuristic(nodes)) for each in (dynamics, plain))
+        return *both, dynamics.undecided(nodes)
+
+    step, states = jax.jit(jax.vmap(game.step)), jax.jit(jax.vmap(game.init))(keys)
+    seen = []
+    for number in range(30):
+        actions = jax.random.randint(jax.random.key(number), (count, 4), 0, 6)
+        states = step(states, actions, keys)
+        if number % 6 == 5:
+            now, before, undecided = jax.device_get(ends(states))
+            np.testing.assert_array_equal(now.view(np.uint32), before.view(np.uint32))
+            seen.append(undecided)
+    assert np.concatenate(seen).any() and not np.concatenate(seen).all()
+
+
 def test_values_of_the_rival_are_the_opposite_of_the_own_seats():
     game = Tug(length=4)
     dynamics = two_player(game, steady_player(0), lambda state, seat: 1 - seat, shared_answers=True)
@@ -435,6 +492,15 @@ def test_a_model_of_ones_own_plays_by_its_own_parameters():
     mine = memoryless_agent("its name", stay, sees_state=True, params=np.int32(2))
     model = model_of(FFA, "mine", agents={"mine": mine})
     assert model.act({"own": 1}, None, (), None, jnp.arange(3), jnp.ones(3, bool))[0].tolist() == [2, 2, 2]
+
+
+def test_an_agent_of_the_game_plays_by_its_own_parameters_too(monkeypatch):
+    bot = memoryless_agent("bot", stay, sees_state=True, params=np.int32(2))
+    entry = SimpleNamespace(name="bot", settings=NoSettings, build=lambda game, settings: bot)
+    monkeypatch.setattr(modelled_module, "registration", lambda name: SimpleNamespace(agents=(entry,)))
+    for setting in ("model", "partner", "then"):
+        model = model_of(FFA, "bot", setting=setting)
+        assert model.act({"own": 1}, None, (), None, jnp.arange(3), jnp.ones(3, bool))[0].tolist() == [2, 2, 2]
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from search.puct import tree as puct_tree
 from search.puct.search import Settings
 from tests.jaxgames.hex.playing import at
 from tests.search import puct_reference
-from tests.tug import ARMS, PULL, REST, SHOUT, Tug, states_of, steady_player
+from tests.tug import ARMS, PULL, REST, SHOUT, Tug, random_player, states_of, steady_player
 
 GAME = Tug(length=4, max_steps=9, marks=64)
 LANES, SIMULATIONS = 5, 30
@@ -455,6 +455,22 @@ def test_bad_input():
         puct.puct(GAME, opinion)
     with pytest.raises(ValueError, match=r"^opponent='always 0': plays by what its seat has seen so far"):
         single_player(jaxgames.make("hex", "adh-5"), steady_player(0))
+
+
+def test_a_model_remembers_one_row_per_lane():
+    """What a node cannot keep for its lane is told when the dynamics are made, not by a search that is compiled."""
+    sizes = {"num_simulations": 4, "horizon": 2}
+    table, flat = fdts(GAME, table_rows=4, **sizes), mcs(GAME, **sizes)
+    told = r"must have a memory of one row per lane, or none, to answer in a search$"
+    with pytest.raises(ValueError, match=rf"^opponent='FDTS \+ TS': {told}"):
+        single_player(GAME, as_agent(table))
+    with pytest.raises(ValueError, match=rf"^opponent='FDTS \+ TS': {told}"):
+        two_player(GAME, as_agent(table), lambda state, seat: 1 - seat)
+    shared = random_player()._replace(name="shared", init=lambda batch_size: jnp.zeros((2, batch_size), jnp.int32))
+    with pytest.raises(ValueError, match=rf"^opponent='shared': {told}"):
+        single_player(GAME, shared)
+    for fine in (as_agent(flat), random_player(), steady_player(REST)):
+        assert single_player(GAME, fine).name == f"tug against {fine.name}"
 
 
 def test_a_model_that_switches_sees_one_kind_of_view():

@@ -11,15 +11,18 @@ import pytest
 
 import jaxgames
 from jaxgames.specs import values_of, with_settings
-from search import presets
+from search import presets, puct
 from search.bandit import flat, makers
 from search.bandit.guide import Guide
+from search.bandit.settings import Settings
 from search.by_prospects import ByProspects
-from search.entries import WithStrings
+from search.entries import WithGuide, WithStrings
 from search.guessed import GuessedWorlds
 from search.information_sets import Node
 from search.modelled import Models, WithModels
-from search.turns import action_sequences
+from search.puct import determinized
+from search.turns import action_sequences, evolution
+from search.turns import mcts as turn_mcts
 from tests.rivalry import Rivalry
 from tests.tug import PULL, Tug
 
@@ -252,3 +255,22 @@ def test_what_cannot_be(name, settings, message):
     for planner in ("fdts", "oep"):
         with pytest.raises(ValueError, match=told):
             presets.by_name(OPEN, planner, values="prospects")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((Settings, name) for name in ("rest_when_forced", "grouped", "keep_all", "rollout")),
+        *((puct.Settings, name) for name in ("normalize_q", "count_self", "mcts_solver", "reuse")),
+        (determinized.Settings, "split"),
+        (Models, "talks"),
+        (functools.partial(Guide, lambda params, states, seats: None), "values"),
+        (WithGuide, "guide_values"),
+        (turn_mcts.Settings, "burn_bridges"),
+        (evolution.Settings, "niches"),
+    ],
+)
+def test_flags_are_true_or_false(kind, name):
+    """A text counts as True, whatever it says."""
+    with pytest.raises(ValueError, match=f"^{name}='no': must be True or False$"):
+        kind(**{name: "no"})

@@ -235,3 +235,10 @@ def test_tables_that_cannot_be():
         Settings(table_bytes=100).rows(3)
     with pytest.raises(ValueError, match=r"^table_bytes=100: give table_rows=64 or this, not both$"):
         Settings(table_rows=64, table_bytes=100)
+    for size, given in (("table_rows", 4096.0), ("table_rows", "64"), ("table_rows", True), ("table_bytes", 1e6)):
+        with pytest.raises(ValueError, match=rf"^{size}={given!r}: must be a whole number$"):
+            Settings(**{size: given})
+    with pytest.raises(ValueError, match=r"^table_rows=1099511627776: must be < 2147483648$"):
+        Settings(table_rows=2**40)
+    with pytest.raises(ValueError, match=r"^table_bytes=0: must be >= 1$"):
+        Settings(table_bytes=0)

@@ -324,6 +324,35 @@ def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
         np.testing.assert_array_equal(np.asarray(getattr(few, name))[:, 0], kept, name)
 
 
+@pytest.mark.parametrize("columns", [worlds.MOST_COLUMNS, 3])
+@pytest.mark.parametrize("value_range", [(-1.0, 1.0), (0.0, 1.0)])
+def test_values_of_worlds_are_on_the_scale_of_the_planner(value_range, columns, monkeypatch):
+    """What is not tried in a world counts as lost there, and what is good for a player is as bad for the other."""
+    (lost, won), game = value_range, HOARD.open_game
+    # What is best in most worlds is not tried in one of them, and the last is tried in none.
+    values = lost + (won - lost) * np.array([0.9, 0.5, 0.3, 0.9])
+
+    def plan(params, keys, memory, views, seats, active):
+        arms, legal = (rows[..., : len(values)] for rows in jax.vmap(game.search_arms)(views))
+        world = jnp.arange(len(seats))[:, None, None] % WORLDS
+        visits = jnp.where((jnp.arange(len(values)) == 0) & (world == 0), 0, np.array([1, 1, 1, 0]))
+        told = jnp.broadcast_to(jnp.asarray(values, jnp.float32), arms.shape)
+        weights, everyone = jnp.full_like(told, 0.25), jnp.zeros((len(seats), 2), jnp.int32)
+        return Plan(everyone, arms, legal, told, visits + 0 * arms, weights, told[:, :, 0], {}), memory
+
+    monkeypatch.setattr(worlds, "MOST_COLUMNS", columns)
+    planner = memoryless("told", plan, value_range=value_range)
+    over = determinized.determinized(HOARD, planner, worlds.Worlds(combine="value", num_worlds=WORLDS))
+    infos, seats = hoards()
+    keys, ones = jax.random.split(jax.random.key(0), LANES), np.ones(LANES, bool)
+    found, _ = jax.jit(over.plan)(None, keys, (), infos, seats, ones)
+    assert over.value_range == value_range and (found.actions[:, 0] == 0).all()
+    results = np.array([(3 * values[0] + lost) / WORLDS, values[1], values[2], lost])
+    for lane, row in zip(np.asarray(found.arms)[:, 0], np.asarray(found.qvalues)[:, 0], strict=True):
+        np.testing.assert_allclose(row[lane < 4], results[lane[lane < 4]], rtol=1e-6)
+    np.testing.assert_allclose(found.root_value, [[values[0], lost + won - values[0]]] * LANES, rtol=1e-6)
+
+
 def test_a_plan_of_worlds_is_of_the_games_seats():
     """Also that of a planner whose own plans have one row, for whoever plans."""
     planner = memoryless("first", lambda *_: None)._replace(own_first=True)

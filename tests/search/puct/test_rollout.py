@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import pytest
 import jaxgames
 from jaxgames import random_bits
 from jaxgames.hex import Hex, interop
+from search.entries import WithValues
 from search.puct.rollout import random_rollouts, with_prospects
 from tests.jaxgames.hex.playing import at, joined, random_games
 from tests.random_tree import RandomTree
@@ -157,6 +159,14 @@ def test_the_number_of_games_is_checked():
         random_rollouts(OPEN, 0)
     with pytest.raises(ValueError, match=r"^rollout_steps=-1: must be >= 0, or None$"):
         random_rollouts(OPEN, 1, -1)
+    for number in (1.5, True, "2"):
+        with pytest.raises(ValueError, match=rf"^num_rollouts={number!r}: must be a whole number$"):
+            random_rollouts(OPEN, number)
+    for steps in (math.nan, 2.5):
+        with pytest.raises(ValueError, match=rf"^rollout_steps={steps}: must be a whole number, or None$"):
+            random_rollouts(OPEN, 1, steps)
+    with pytest.raises(ValueError, match=r"^rollout_steps=1099511627776: must be < 2147483648, or None$"):
+        WithValues(rollout_steps=2**40)  # also where they are settings
 
 
 def test_values_are_in_part_what_the_game_says_to_be_promised():

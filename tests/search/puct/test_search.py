@@ -444,6 +444,52 @@ def test_what_is_proven_lost_is_not_learnt_while_something_else_is_open(stones, 
     assert (lost.any(-1) & open_lanes).any() and not weights[open_lanes][lost[open_lanes]].any()
 
 
+def test_what_is_proven_lost_is_out_before_visits_are_corrected():
+    """Else its visits go to another arm, or it stands in the place of the second."""
+    game, count = Decided(max_steps=6), 512
+    settings = Settings(num_simulations=40, mcts_solver=True, q_veto=0.4, q_weight=1.0)
+    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), settings)
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), count))
+    asked = states, np.zeros(count, np.int32), np.ones(count, bool)
+    keys = jax.random.split(jax.random.key(1), count)
+    run = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS)
+    plan, memory = jax.device_get(run(None, keys, planner.init(count), *asked))
+    roots = words_of(memory)[:, puct_tree.ROOT]
+    proven, arms = roots[:, puct_tree.PROVEN, 1:], roots[:, puct_tree.ARM, 1:]
+    opened = np.arange(memory.num_children) < roots[:, puct_tree.OPENED, :1]
+    visits, values, weights = (rows[:, 0] for rows in (plan.visit_counts, plan.qvalues, plan.action_weights))
+    differ = 0
+    for lane in np.flatnonzero((opened & (proven == -1)).any(-1) & ~(opened & (proven == 1)).any(-1)):
+        lost = np.isin(np.arange(game.num_arms), arms[lane][opened[lane] & (proven[lane] == -1)])
+        before, counts = _corrected(visits[lane], values[lane]), np.where(lost, 0, visits[lane])
+        if counts.any():
+            expected = _corrected(counts, np.where(lost, -1.0, values[lane]))
+            np.testing.assert_allclose(weights[lane], expected / expected.sum(), rtol=1e-5)
+            before[lost] = 0
+            differ += before.any() and not np.allclose(before / before.sum(), expected / expected.sum())
+    assert differ > 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Decided(RandomTree):
+    """Won or lost, nothing between."""
+
+    def outcome(self, state):
+        return jnp.sign(super().outcome(state))
+
+
+def _corrected(visits, values):
+    """Visits by Q, for a veto of 0.4 and a weight of 1."""
+    found, tried = visits.astype(float), np.where(visits > 0, values, -np.inf)
+    first, best = found.argmax(), tried.argmax()
+    if values[best] > values[first] + 0.4 and visits[best] > 1:
+        found[[first, best]] = found[[best, first]]
+        return found
+    second = np.where(np.arange(len(visits)) == first, -1, found).argmax()
+    found[second] += max(values[second] - values[first], 0) * found[first]
+    return found
+
+
 def _holds(board, cell):
     """Whether o cannot join at once after x has taken a cell."""
     after = board.copy()
@@ -494,6 +540,13 @@ def test_corrections_by_q():
     )()
     assert swapped.tolist() == one_or_the_other.tolist() == [[3, 10, 5]]
     assert np.allclose(added, [[10, 3, 5 + 0.1 * 10]]) and unchanged.tolist() == once.tolist()
+
+
+def test_no_arm_is_swapped_in_place_of_the_best():
+    """Where the best of all has a single visit, the next one gets what is for the second most visited, no more."""
+    visits, values = jnp.array([[10.0, 1.0, 2.0], [10.0, 0.0, 2.0]]), jnp.array([[0.0, 0.9, 0.5], [0.0, 0.9, 0.5]])
+    assert corrected_visits(visits, values, 0.4, 0.0).tolist() == [[10, 1, 2], [2, 0, 10]]  # what was not tried is not the best
+    assert np.allclose(corrected_visits(visits, values, 0.4, 1.0), [[10, 1, 2 + 0.5 * 10], [2, 0, 10]])
 
 
 @pytest.mark.parametrize("field, value", [

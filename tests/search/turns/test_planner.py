@@ -216,6 +216,7 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: turn_mcts.Settings(greediness=2), "greediness=2"),
         (lambda: greedy.Settings(num_evaluations=0), "num_evaluations=0"),
         (lambda: greedy.Settings(table_rows=3), "table_rows=3"),
+        (lambda: greedy.Settings(table_rows=2**33), "^table_rows=8589934592: must be < 2147483648$"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(make_settings, message):
