@@ -71,7 +71,7 @@ def run(config: NotebooksConfig) -> None:
 
 
 def table() -> str:
-    """Lists the notebooks with a badge each: what it opens is this repository, once pyproject.toml tells where it is."""
+    """Lists the notebooks; with a badge each that opens it in Colab, once pyproject.toml tells where this repository is."""
     urls = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
     place = urls.get("Repository", "").removeprefix("https://github.com/")
     rows = []
@@ -79,10 +79,11 @@ def table() -> str:
         first = "".join(read(FOLDER / f"{name}.ipynb")["cells"][0]["source"])
         title, _, rest = first.partition("\n")
         told = " ".join(rest.split()).partition(". ")[0].rstrip(".")
-        link = f"{COLAB}/github/{place}/blob/main/notebooks/{name}.ipynb" if place else f"{COLAB}/#upload=true"
-        rows.append([f"[{title.removeprefix('# ')}](notebooks/{name}.ipynb)", told, f"[![Open in Colab]({_BADGE})]({link})"])
-    shown = markdown(("notebook", "what happens in it", ""), rows)
-    return shown if place else f"{shown}\n\nColab asks for the file: choose it from `notebooks/`."
+        link = f"{COLAB}/github/{place}/blob/main/notebooks/{name}.ipynb"
+        badge = [f"[![Open in Colab]({_BADGE})]({link})"] if place else []
+        rows.append([f"[{title.removeprefix('# ')}](notebooks/{name}.ipynb)", told, *badge])
+    shown = markdown(("notebook", "what happens in it", *([""] if place else [])), rows)
+    return shown if place else f"{shown}\n\nIn Colab: [upload a file]({COLAB}/#upload=true) from `notebooks/`."
 
 
 def read(path: Path) -> dict[str, Any]:

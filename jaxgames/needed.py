@@ -17,4 +17,4 @@ def needed(library: str, extra: str = "wrappers") -> Any:
     except ModuleNotFoundError as error:
         if error.name != library.partition(".")[0]:
             raise
-        raise ImportError(f"{library} is not installed: pip install 'jaxgames[{extra}]'") from error
+        raise ImportError(f"{library} is not installed: pip install '.[{extra}]' in a checkout") from error

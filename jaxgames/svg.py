@@ -11,6 +11,23 @@ def plain(words: str) -> str:
     return escape("".join(letter for letter in str(words) if letter.isprintable()))
 
 
+def fitted(words: str, size: float, width: float, letter: float) -> tuple[str, float]:
+    """Makes a line stay within a width: smaller when long, and cut at three quarters of the size.
+
+    Args:
+      words: of the line.
+      size: of its letters where there is room.
+      width: that it may have.
+      letter: width of a letter, as a share of its size.
+
+    Returns:
+      The words that are left, and the size of their letters.
+    """
+    smaller = max(0.75 * size, min(size, width / (letter * max(len(words), 1))))
+    most = max(int(width / (letter * smaller)), 1)
+    return words if len(words) <= most else words[: most - 1].rstrip() + "…", smaller
+
+
 def names_of(names: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
     """Gives one name per seat, the usual ones where none are given.
 

@@ -3,10 +3,16 @@
 Who loads this file finds the class `OfficialAgent`; matches need that environment.
 """
 
-from training.jobs.command_line import run_job
-from training.play.official import OfficialAgent
+import sys
+from pathlib import Path
 
-__all__ = ["OfficialAgent"]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # any Python finds the packages, and is told what it lacks
+
+from training.jobs.command_line import run_job
 
 if __name__ == "__main__":
     run_job("official-match")
+
+from training.play.official import OfficialAgent
+
+__all__ = ["OfficialAgent"]

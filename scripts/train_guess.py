@@ -1,5 +1,10 @@
 """Trains a network to guess what is hidden from a player: `python scripts/train_guess.py --help`."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # any Python finds the packages, and is told what it lacks
+
 from training.jobs.command_line import run_job
 
 if __name__ == "__main__":

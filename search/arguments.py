@@ -31,6 +31,10 @@ _FIELDS: dict[str, tuple[Any, Any, str]] = {  # of a plan
     "action_weights": _REAL,
     "root_value": _REAL,
 }
+_SHOWN = {  # by what a planner sees
+    True: "states of its game",
+    False: "jax.vmap(game.observe)(states, seats); where worlds are drawn, what game.update_information makes of these",
+}
 _LONGEST = 80  # letters of what a message repeats
 
 
@@ -73,7 +77,8 @@ def checked(planner: Planner, view: Any, num_seats: int | None = None) -> Planne
         _are_seats(seats, num_seats)
         _per_lane("active", active, jnp.bool_, "flags", batch)
         if view is not None:
-            _same_shapes("views", views, shapes.batched(view, batch), f"{batch} of what {planner.name!r} is shown")
+            words = f"{batch} of what {planner.name!r} is shown: {_SHOWN[planner.sees_state]}"
+            _same_shapes("views", views, shapes.batched(view, batch), words)
         same_memory(memory, batch)
         found, memory = planner.plan(params, keys, memory, views, seats, active)
         return sound(planner.name, found, batch), memory

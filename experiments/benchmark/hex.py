@@ -269,12 +269,12 @@ CASES: tuple[Case, ...] = (
     Case(
         "hex/dark_random",
         "steps",
-        "DarkHex 11 x 11, abrupt: random legal attempts with the view of who is next",
+        "DarkHex 11 x 11, abrupt: random legal moves, and the next player's observation",
         beside_random,
         batch=BATCH,
         peers=(
-            "{times_open_spiel:.0f}x OpenSpiel ({open_spiel_per_cpu_second:.3g}/s)",
-            "{times_pgx:.0f}x pgx ({pgx_per_cpu_second:.3g}/s)",
+            "{times_open_spiel:.0f}x OpenSpiel, from Python ({open_spiel_per_cpu_second:.3g}/s)",
+            "{times_pgx:.0f}x pgx, open Hex ({pgx_per_cpu_second:.3g}/s)",
         ),
         reach="6 M/s, aim 15 M/s",
         program=play,

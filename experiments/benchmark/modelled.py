@@ -107,7 +107,7 @@ def _case(name: str, summary: str, search: tuple[str, int, str], peer: str, reac
 CASES: tuple[Case, ...] = (
     _case(
         "sp_mcts",
-        "SP-MCTS, fair, 1000 simulations, SimpleUnbiasedAgents as models, small network, one move of one game",
+        "SP-MCTS, fair, 1000 simulations, SimpleUnbiasedAgents as models, small network; per move, 64 games at once",
         ("sp_mcts", 1000, "simple_unbiased"),
         "PommerLearn 34 ms on a GPU server*",
         "60 ms, aim 25 ms",
@@ -121,7 +121,7 @@ CASES: tuple[Case, ...] = (
     ),
     _case(
         "sp_mcts_network",
-        "SP-MCTS, fair, 250 simulations, the network as the model of all others",
+        "SP-MCTS, fair, 250 simulations, the network as the model of all others; per move, 64 games at once",
         ("sp_mcts", 250, "network"),
         "PommerLearn 165 to 316 ms*",
         "60 ms, aim 25 ms",

@@ -322,7 +322,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "pommerman/fdts",
         "plans",
-        "FDTS + TS, one move of one game from mid-game on, against three SimpleAgents",
+        "FDTS + TS from mid-game on, against three SimpleAgents; per move, 128 games at once",
         throughput(fdts_match),
         batch=PLAN_BATCH,
         accelerator_batch=8192,

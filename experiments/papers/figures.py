@@ -100,7 +100,8 @@ def over_rounds_figure(panels: Mapping[str, Mapping[str, Sequence[tuple[int, flo
             there = [(number, value) for number, value in line if value is not None]
             axes.plot([x for x, _ in there], [y for _, y in there], marker="o", markersize=3, color=colour(index), label=name)
         axes.set_ylim(bottom=0)
-        axes.legend(frameon=False, fontsize=8)
+    drawn = {name: line for axes in parts for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return as_svg(figure)
 
 

@@ -15,7 +15,7 @@ REGISTRATION = Registration(
     variants=MODES,
     defaults=Defaults(
         mode="beginner",
-        planner="fdts:horizon=20,simulations_per_arm=4,num_simulations=1028,table_bytes=16000000",
+        planner="fdts:horizon=10,grouped=1,num_simulations=128,rest_when_forced=1,table_bytes=4000000",  # quick, to be watched
         opponent="guard",
         agents=("guard", "random"),
         pairs_mode="beginner",

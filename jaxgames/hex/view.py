@@ -29,6 +29,7 @@ _EDGES = ("#20242c", "#d0a94f")  # of the sides that each player joins
 _RIMS = ("#000000", "#8a8578")
 _HIT, _WON, _NEW = "#c8372d", "#2f9e57", "#e58a1f"
 _LETTER = 8.2  # width of a letter of size 14, in fonts as wide as DejaVu Sans
+_BOLD = 0.7  # width of a bold letter in such fonts, as a share of its size
 _HIDDEN = " opacity='0'"
 _FONT = "font-family='Helvetica,Arial,sans-serif'"
 _WORDS = f"{_FONT} font-size='14' fill='#3a3833'"
@@ -236,8 +237,9 @@ def _picture(
         body += [_number(config, stone, seconds) for stone in stones]
         if place == 0:
             body += [_cross(comb, cell, attempt, seconds) for cell, attempt in hits]
-        label = f"{_FONT} font-size='13' font-weight='bold' fill='#3a3833'"
-        body.append(f"<text x='{MARGIN - 10:.0f}' y='8' {label}>{svg.plain(title)}</text>")
+        short, letters = svg.fitted(title, 13, wide - 8, _BOLD)  # the whole name is in the legend
+        label = f"{_FONT} font-size='{letters:.3g}' font-weight='bold' fill='#3a3833'"
+        body.append(f"<text x='{MARGIN - 10:.0f}' y='8' {label}>{svg.plain(short)}</text>")
         parts.append(f"<g transform='translate({place * wide:.1f} {_HEAD})'>{''.join(body)}</g>")
     height = high + _HEAD + _FOOT
     legend, end_of_legend = _legend(names)

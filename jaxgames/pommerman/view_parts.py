@@ -225,9 +225,7 @@ def text(x: float, y: float, words: str, more: str = "") -> str:
 
 def fitted(x: float, y: float, words: str, size: float, width: float, more: str) -> str:
     """A line of text that stays within a width: smaller when long, and cut at three quarters of the size."""
-    smaller = max(0.75 * size, min(size, width / (LETTER_WIDTH * max(len(words), 1))))
-    most = max(int(width / (LETTER_WIDTH * smaller)), 1)
-    short = words if len(words) <= most else words[: most - 1].rstrip() + "…"
+    short, smaller = svg.fitted(words, size, width, LETTER_WIDTH)
     return text(x, y, short, f'font-size="{smaller:.3g}" {more}')
 
 

@@ -33,7 +33,7 @@ class StrategoConfig:
       blocked_fields: lakes that are drawn for every game, among the cells that are empty at its start.
       setups: human (drawn as people set up their pieces, on boards of 10 x 10 cells) or uniform.
       start: the position with which every game starts, as FENfS; "": one that is drawn.
-      true_sight: players see everything; what the other would not see is remembered all the same.
+      true_sight: both players see everything; what would be hidden is still tracked.
       remembered: so many earlier positions are remembered, to tell networks how often one has come back.
       far_inference: in drawn states, pieces that have moved more than one cell are scouts.
     """

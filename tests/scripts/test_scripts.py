@@ -21,6 +21,13 @@ def test_a_script_starts_as_a_file_from_anywhere(tmp_path):
     assert start(tmp_path, SCRIPTS / "replay.py", "pommerman", "nothing.npz") == told
 
 
+def test_a_python_without_the_libraries_is_told_which_has_them(tmp_path):
+    """As `python3 scripts/plan.py` is, where .venv is not active; -S leaves installed packages out."""
+    told = "error: No module named 'jax': use .venv/bin/python, which `make env` makes, or pip install this project\n"
+    for script in ("plan.py", "official_agent.py", "benchmark.py"):
+        assert start(tmp_path, "-S", SCRIPTS / script, "--help") == (2, "", told)
+
+
 def test_every_script_finds_what_it_needs(tmp_path):
     """Also those of the experiments, which are not installed."""
     code = "import runpy, sys; [runpy.run_path(path) for path in sys.argv[1:]]"
@@ -57,5 +64,6 @@ def test_the_command_runs_a_job(monkeypatch, capsys):
 
     assert command("--version") == (0, f"{jaxgames.__version__}\n", "")
     assert command("win") == (2, "", f"error: job='win': must be one of {', '.join(JOBS)}\n")
-    returned, out, err = command("replay", "--help")
-    assert (returned, err) == (0, "") and out.startswith("usage: jaxgames replay ")
+    for name, job in (("replay", "replay"), ("plan", "match")):
+        returned, out, err = command(name, "--help")
+        assert (returned, err) == (0, "") and out.startswith(f"usage: jaxgames {job} ")

@@ -122,13 +122,21 @@ def test_memory_of_another_batch(planner):
 
 
 def test_views_of_something_else(planner):
-    shown = rf"views must be 2 of what '{NAME}' is shown"
+    shown = rf"views must be 2 of what '{NAME}' is shown: states of its game"
     for views, message in (
         (arguments.state_of(HEX), rf"of shape \[\]: must be \[2\]; {shown}"),
         (states_of(jaxgames.make("hex", "hex-7")), rf"of shape \[2\]: must not be there; {shown}"),
         (shapes.batched(shapes.observation_of(HEX), LANES), rf"(missing: must be \[2\]|of shape \[2, 3, 3\]: .*); {shown}"),
     ):
         refuses(rf"views[.\w\[\]]+ {message}", lambda views=views: ask(planner, views=views))
+
+
+def test_states_are_no_views_of_a_planner_that_does_not_see_them():
+    fair = presets.by_name(POMMERMAN, "modelled_fdts", model="still")
+    told = r"is shown: jax\.vmap\(game\.observe\)\(states, seats\); where worlds are drawn, what game\.update_information makes"
+    for planner, game in ((fair, POMMERMAN), (presets.by_name(DARK, "ismcts"), DARK)):
+        with pytest.raises(ValueError, match=rf"^views.* must be 2 of what '{re.escape(planner.name)}' {told} of these"):
+            ask(planner, views=states_of(game), game=game)
 
 
 @pytest.mark.parametrize(

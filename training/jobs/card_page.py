@@ -197,7 +197,7 @@ def page(report: Mapping, figures: Mapping[str, str]) -> str:
         *(_plot(title, svg) for title, svg in figures.items()),
     ]
     if not figures:
-        parts.append("<p>No plots: <code>pip install jaxgames[viz]</code></p>")
+        parts.append("<p>No plots: <code>pip install '.[viz]'</code> in a checkout</p>")
     parts.append("<h2>What is counted</h2>" + "".join(f"<p>{html.escape(text)}</p>" for text in _COUNTED))
     style = (
         "body{font-family:Helvetica,Arial,sans-serif;margin:2em;max-width:75em;color:#222}table{border-collapse:collapse}"

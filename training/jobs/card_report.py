@@ -198,7 +198,7 @@ def run(config: ReportConfig, console: Console | None = None) -> dict:
             plots = card_page.plots(report)
         except ImportError:
             plots = {}
-            console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False, soft_wrap=True)
+            console.print("no plots: pip install '.[viz]' in a checkout", markup=False, highlight=False, soft_wrap=True)
         written[folder / "report.html"] = card_page.page(report, plots)
         write_together(written)
         console.print(f"the page {folder / 'report.html'}, its figures in {folder / 'report.json'}", markup=False, soft_wrap=True)

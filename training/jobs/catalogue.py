@@ -17,7 +17,7 @@ JOBS = {
     "play": Job(
         "training.web.play", "run", "PlayConfig", "play a game against agents on a page in the browser, or watch them", alone=True
     ),
-    "match": Job("training.play.match", "run", "MatchConfig", "a planner against opponents, shown live"),
+    "match": Job("training.play.match", "run", "MatchConfig", "a planner against opponents, shown live (also: plan)"),
     "evaluate": Job("training.play.match", "run_agents", "EvaluateConfig", "any agents against each other, trained ones too"),
     "tournament": Job("training.play.tournament", "run", "TournamentConfig", "a round robin of agents, with Elo"),
     "train-follower": Job("training.jobs.train_follower", "run", "TrainConfig", "train a network to imitate an oracle planner"),
@@ -62,3 +62,5 @@ JOBS = {
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference", alone=True),
     "games": Job("training.jobs.list_games", "run", "GamesConfig", "list all games and variants, by their ids", alone=True),
 }
+
+ALIASES = {"plan": "match"}  # as the script is called

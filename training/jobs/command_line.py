@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from training.jobs.catalogue import JOBS
+from training.jobs.catalogue import ALIASES, JOBS
 from training.jobs.errors import OUR_PACKAGES, is_bad_input, one_line, text_of
 from training.jobs.flags import parse_all, parse_alone
 
@@ -35,6 +35,7 @@ def main() -> NoReturn:
     if name == "--version":
         print(importlib.import_module("jaxgames").__version__)
         sys.exit()
+    name = ALIASES.get(name, name)
     if name not in JOBS:
         print(f"error: job={name!r}: must be one of {', '.join(JOBS)}", file=sys.stderr)
         sys.exit(BAD_INPUT)

@@ -26,6 +26,7 @@ from training.storage.files import output_folder, write_together
 
 _PLAY, _SEARCH = range(2)  # children of the key
 _STEPS_PER_SECOND = TICKS_PER_SECOND // TICKS_PER_STEP
+PLANNER = "fdts:horizon=20,simulations_per_arm=4,num_simulations=1028,table_bytes=16000000"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,7 @@ class HintsConfig:
       battle: a battle.npz of the same variant; "": it is played.
       time: the moment, in seconds of the battle.
       player: whose hand, 0 (blue) or 1 (red).
-      planner: who is asked, a planner that sees the state; "": the game's usual one.
+      planner: who is asked, a planner that sees the state; "": FDTS with four simulations for each tile.
       searches: so many searches whose values are averaged.
       seed: of the battle and the searches.
       output: folder for the files.
@@ -80,7 +81,7 @@ def run(config: HintsConfig, console: Console | None = None) -> dict:
     console = console or Console()
     game = jaxgames.make("clash", config.mode)
     assert isinstance(game, Clash)
-    planner, params = agents.make_planner(config.planner or jaxgames.registration("clash").defaults.planner, game)
+    planner, params = agents.make_planner(config.planner or PLANNER, game)
     if not planner.sees_state:
         raise ValueError(f"planner={config.planner!r}: sees only what a seat knows; values of a state need one that sees it")
     key = jax.random.key(config.seed)

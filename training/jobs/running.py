@@ -177,7 +177,10 @@ def _finish(job: Job, progress: _Progress) -> dict:
         job.console.print(f"results in {job.folder}", markup=False, highlight=False, soft_wrap=True)
     else:
         job.console.print(
-            f"results in {job.folder}; no plots: pip install jaxgames[viz]", markup=False, highlight=False, soft_wrap=True
+            f"results in {job.folder}; no plots: pip install '.[viz]' in a checkout",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
         )
     return result
 

@@ -35,7 +35,7 @@ class StrategoBotConfig:
 
     Attributes:
       player: an agent of ours that plays by what it knows, such as random or pc_pimc:num_simulations=200; "strongest" is the one
-        that plays best here.
+        without a network that plays best here.
       players: two of them, or programs as program:COMMAND, such as program:./vixen.py or "program:python2 vixen.py".
       draw: the file of a recorded game; the picture is written beside it.
       mode: the variant.

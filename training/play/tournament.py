@@ -225,7 +225,7 @@ def _write_all(folder: Path, result: Mapping[str, Any], table: CrossTable, conso
 
         written[folder / "cross_table.svg"] = cross_table_figure(table)
     except ImportError:
-        console.print("no picture: pip install jaxgames[viz]", markup=False, highlight=False, soft_wrap=True)
+        console.print("no picture: pip install '.[viz]' in a checkout", markup=False, highlight=False, soft_wrap=True)
     write_together(written)
 
 

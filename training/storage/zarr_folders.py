@@ -42,7 +42,7 @@ def _zarr() -> Any:
     try:
         import zarr
     except ImportError:
-        raise ValueError("zarr is not installed, and data sets need it: pip install jaxgames[zarr]") from None
+        raise ValueError("zarr is not installed, and data sets need it: pip install '.[zarr]' in a checkout") from None
     return zarr
 
 

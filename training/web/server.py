@@ -89,7 +89,7 @@ def _listen(desk: Desk, host: str, port: int) -> Server:
         from websockets.exceptions import ConnectionClosed
         from websockets.sync.server import serve
     except ImportError:
-        raise ValueError("the page needs the package websockets: pip install 'jaxgames[play]'") from None
+        raise ValueError("the page needs the package websockets: pip install '.[play]' in a checkout") from None
 
     def handle(connection: ServerConnection) -> None:
         serve_window(connection, desk, ConnectionClosed)

@@ -48,7 +48,7 @@ def test_random_games_name_the_peers_that_are_there(monkeypatch):
     monkeypatch.setattr(peers, "ask", lambda name, **sizes: {"per_cpu_second": 2e4} if name == "open_spiel" else None)
     row = measure(find("hex/dark_random"), Request("hex/dark_random", batch=2))
     assert row["details"] == {"open_spiel_per_cpu_second": 20000.0, "times_open_spiel": 50.0}
-    assert table._peers(find("hex/dark_random"), row) == "50x OpenSpiel (2e+04/s)"
+    assert table._peers(find("hex/dark_random"), row) == "50x OpenSpiel, from Python (2e+04/s)"
 
 
 def test_open_spiel_plays(monkeypatch):

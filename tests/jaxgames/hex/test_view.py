@@ -167,6 +167,13 @@ def test_every_player_has_a_board_whatever_the_names(names, titles):
             np.testing.assert_array_equal(film.stones(1 + player), seen)
 
 
+def test_a_long_name_ends_where_its_board_does():
+    config, states, _cells = recorded("abrupt", 3)
+    long = "fdts:bandit=ucb,num_simulations=1000,horizon=20 (sees all)"
+    titles = Film(view.draw(config, at(states, -1), names=(long, "path"))).titles
+    assert titles[1].startswith("seen by black (fd") and titles[1].endswith("…") and titles[2] == "seen by white (path)"
+
+
 @pytest.mark.parametrize("names", [["a"], "ab", ("a", "b", "c")])
 def test_there_are_two_names(names):
     config, states, _cells = recorded("abrupt", 3)

@@ -205,7 +205,7 @@ def test_the_same_seed_gives_the_same_games():
 
 
 def test_what_is_not_installed_is_told():
-    with pytest.raises(ImportError, match=r"no_such_library is not installed: pip install 'jaxgames\[wrappers\]'"):
+    with pytest.raises(ImportError, match=r"no_such_library is not installed: pip install '\.\[wrappers\]' in a checkout"):
         needed("no_such_library")
 
 
@@ -303,7 +303,7 @@ def test_frames_for_films():
 
 def test_pixels_need_their_libraries(monkeypatch):
     monkeypatch.setattr(raster, "_LIBRARIES", ("no_such_library",))
-    with pytest.raises(ImportError, match=r"^no_such_library is not installed: pip install 'jaxgames\[viz\]'$"):
+    with pytest.raises(ImportError, match=r"^no_such_library is not installed: pip install '\.\[viz\]' in a checkout$"):
         GymnasiumEnv("hex-hex-5-v1", render_mode="rgb_array")
     assert "rgb_array" not in GymnasiumEnv("hex-hex-5-v1").metadata["render_modes"]
 

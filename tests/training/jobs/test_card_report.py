@@ -86,7 +86,7 @@ def test_a_report_of_made_up_battles(tmp_path):
     report |= {"change": compared.change, "players": ["random", "random"], "deck": decks, "settings": settings}
     page = card_page.page(report, card_page.plots(report))
     assert page.count("<img") == 5 and "Knight.hp=2500 (was 1766)" in page and "deck 2: hog-rider" in page
-    assert "No plots: <code>pip install jaxgames[viz]</code>" in card_page.page(report, {})
+    assert "No plots: <code>pip install '.[viz]'</code> in a checkout" in card_page.page(report, {})
     assert "alpha 0.05, power 0.8" in card_page.lines(report)[-1]
     same = dataclasses.replace(part, points=np.full_like(part.points, 0.5))
     told = card_page.power_lines(report | card_statistics.summarize(same, compared.decks, table, Level()))

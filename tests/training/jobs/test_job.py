@@ -259,7 +259,7 @@ def test_a_wish_to_stop_while_the_last_iteration_is_saved_comes_in_time(number, 
 def test_without_matplotlib_there_is_no_picture(straight, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "training.jobs.curves", None)
     _, printed = run(tmp_path, draws=True)
-    assert printed.endswith("; no plots: pip install jaxgames[viz]\n") and not (tmp_path / "learning.svg").exists()
+    assert printed.endswith("; no plots: pip install '.[viz]' in a checkout\n") and not (tmp_path / "learning.svg").exists()
     assert (tmp_path / "result.json").exists()
 
 

@@ -304,7 +304,9 @@ def test_without_zarr_it_says_what_to_install(monkeypatch, folder):
         return found(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", importing)
-    with pytest.raises(ValueError, match=r"^zarr is not installed, and data sets need it: pip install jaxgames\[zarr\]$"):
+    with pytest.raises(
+        ValueError, match=r"^zarr is not installed, and data sets need it: pip install '\.\[zarr\]' in a checkout$"
+    ):
         DataSet(folder, GAME)
 
 

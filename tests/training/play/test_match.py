@@ -231,7 +231,7 @@ def test_a_result_of_an_earlier_match_gives_way(played, tmp_path):
 def test_what_a_gif_needs_is_told_before_anything_is_played(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(raster, "_LIBRARIES", ("no_such_library",))
     assert leave(*QUICK, "--gif", "--output", str(tmp_path / "new")) == 2
-    assert capsys.readouterr().err == "error: gif=True: no_such_library is not installed: pip install 'jaxgames[viz]'\n"
+    assert capsys.readouterr().err == "error: gif=True: no_such_library is not installed: pip install '.[viz]' in a checkout\n"
     assert leave(*QUICK, "--gif", "--output", "") == 2
     assert "gif=True: must have an output folder" in capsys.readouterr().err and list(tmp_path.iterdir()) == []
 
