@@ -28,7 +28,7 @@ CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11
 # Where another one is asked for on the command line than that of the environment, which is made anew then.
 WHICH := import sys; print(sys.base_prefix, sys.version)
 ifeq ($(origin PYTHON),command line)
-OTHER := $(shell [ "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$("$(PYTHON)" -c '$(WHICH)' 2>/dev/null)" ] || echo another-python)
+OTHER := $(shell [ "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$($(PYTHON) -c '$(WHICH)' 2>/dev/null)" ] || echo another-python)
 endif
 
 .DEFAULT_GOAL := help

@@ -81,10 +81,11 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
 
 
 def flags(config: Any, *names: str) -> None:
-    """Raises unless all these fields are True or False; a text such as "no" would count as True."""
+    """Raises unless all these fields are True or False, or 1 or 0; a text such as "no" would count as True."""
     for name in names:
-        if not isinstance(getattr(config, name), (bool, np.bool_)):
-            raise ValueError(f"{name}={getattr(config, name)!r}: must be True or False")
+        value = getattr(config, name)
+        if not isinstance(value, (bool, np.bool_)) and as_integer(value) not in (0, 1):
+            raise ValueError(f"{name}={value!r}: must be True or False")
 
 
 def film(states: Any) -> int:

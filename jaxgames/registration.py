@@ -248,7 +248,10 @@ def named(config: Config) -> Config:
 
 
 def registration(name: str) -> Registration:
-    """Looks up a game.
+    """Looks up what is known of a game.
+
+    Args:
+      name: of the game, such as "hex", without a variant.
 
     Raises:
       ValueError: there is none of this name, or the package that brings it does not load.
@@ -282,7 +285,9 @@ def _loaded(name: str, entry_points: Sequence[importlib.metadata.EntryPoint]) ->
 def register(entry: Registration) -> None:
     """Adds a game of your own; `make` and everything that takes the name of a game knows it from then on, in this process.
 
-    What it makes has this name, or is a game that is known already, whose agents and encoders it then has.
+    Args:
+      entry: what there is to know of it. What its `make` gives has this name, or is a game that is known already, whose agents
+        and encoders it then has.
 
     Raises:
       ValueError: there is another game of this name, or a name that nothing could be called by; there are no variants, or the
@@ -355,7 +360,11 @@ def usual_opponent(game: Game) -> str:
 
 
 def encoder_of(game: Game, name: str | None = None) -> Encoder:
-    """Makes an encoder of a game by its name; None: the default one.
+    """Makes an encoder of a game: what a network sees of it.
+
+    Args:
+      game: the game.
+      name: of one of those that its registration names; None: the first of them.
 
     Raises:
       ValueError: there is none.

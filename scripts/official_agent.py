@@ -6,7 +6,8 @@ Who loads this file finds the class `OfficialAgent`; matches need that environme
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # any Python finds the packages, and is told what it lacks
+# Any Python finds the packages, and is told what it lacks; last, as the program that loads this file has packages of its own.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from training.jobs.command_line import run_job
 

@@ -203,7 +203,15 @@ def model_of(
     setting: str = "model",
     agents: Mapping[str, Agent] = NO_AGENTS,
 ) -> Agent:
-    """Makes a model by its name, see `Models.model`, or takes it from `agents`; messages call it by the setting that names it.
+    """Makes a model of other players by its name.
+
+    Args:
+      game: the game.
+      name: see `Models.model`.
+      evaluate: of a network, for the model "network".
+      outputs: of that network.
+      setting: which one names it, as messages call it.
+      agents: models of one's own by name, which come first.
 
     Raises:
       ValueError: there is none of this name, it needs a network, or it is not quick to ask.

@@ -81,7 +81,14 @@ def by_name(
 
 
 def planners_of(game: Game) -> Mapping[str, PlannerEntry]:
-    """Gives the planners that suit a game, by name."""
+    """Gives the planners that suit a game, by name.
+
+    Args:
+      game: the game, of the variant that is to be played.
+
+    Returns:
+      By each name an entry: its kinds of settings, its budget, and `build`, which `by_name` calls.
+    """
     hashable: Any = game  # a frozen config decides what suits it
     return _planners_of(hashable)
 

@@ -330,6 +330,15 @@ CASES: tuple[Case, ...] = (
         reach="3 ms, aim 1.5 ms",
     ),
     Case(
+        "pommerman/fdts_one",
+        "plans",
+        "the same where one game is played alone",
+        throughput(functools.partial(fdts_match, calls=32)),
+        batch=1,
+        accelerator_batch=1,
+        peers=("released code 535 ms*", "tuned Python 150 ms*"),
+    ),
+    Case(
         "pommerman/compile",
         "s",
         "seconds to compile a step and a planner",

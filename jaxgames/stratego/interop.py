@@ -147,10 +147,10 @@ def check_boards(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
         if (most := int(np.max(config.moves_of(counts), initial=0))) > config.most_moves:
             whose = f"pieces of {PLAYERS[seat]} for up to {most} moves"
             raise ValueError(f"{whose}: must be for at most {config.most_moves}, as those of the variant are")
-    if not np.isin(boards["player"], (RED, BLUE)).all():
-        raise ValueError(f"player={boards['player']}: must be 0 or 1")
-    if (boards["ply"] < 0).any() or (boards["ply"] > config.max_plies).any():
-        raise ValueError(f"ply={boards['ply']}: must be in 0..{config.max_plies}")
+    for name, high in (("player", BLUE), ("ply", config.max_plies)):
+        wrong = np.flatnonzero((boards[name] < 0) | (boards[name] > high))
+        if wrong.size:
+            raise ValueError(f"{name}={boards[name].flat[wrong[0]]}: must be in 0..{high}")
 
 
 def _check_forms(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
@@ -167,12 +167,12 @@ def _check_forms(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
         if name in boards and boards[name].dtype.kind not in "biu":
             raise ValueError(f"{name}: dtype {boards[name].dtype}, must be an integer type, or bool")
     recent, last = boards.get("recent"), boards.get("last")
-    if recent is not None and ((recent < (-1, -1, 0)) | (recent >= (config.num_cells, config.num_cells, _NUM_LEVELS))).any():
-        raise ValueError(
-            f"recent={recent.tolist()}: must be a start and an end, -1 or a cell, and a level in 0..{_NUM_LEVELS - 1}"
-        )
-    if last is not None and ((last < -1) | (last >= config.num_cells)).any():
-        raise ValueError(f"last={last.tolist()}: must be -1 or cells, in 0..{config.num_cells - 1}")
+    found = () if recent is None else np.argwhere((recent < (-1, -1, 0)) | (recent >= (config.num_cells,) * 2 + (_NUM_LEVELS,)))
+    for *where, _ in found[:1]:
+        must = f"a start and an end, -1 or a cell, and a level in 0..{_NUM_LEVELS - 1}"
+        raise ValueError(f"recent={recent[tuple(where)].tolist()}: must be {must}")
+    for *where, _ in () if last is None else np.argwhere((last < -1) | (last >= config.num_cells))[:1]:
+        raise ValueError(f"last={last[tuple(where)].tolist()}: must be -1 or cells, in 0..{config.num_cells - 1}")
 
 
 def stays(config: StrategoConfig, piece: np.ndarray) -> np.ndarray:

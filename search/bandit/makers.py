@@ -79,7 +79,15 @@ def mcts(
 def mcs(game: Game | Dynamics, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
     """Flat Monte Carlo search: bandits in the present state only, random play after it.
 
-    Arguments and errors are those of `fdts`, but there is no table.
+    Args:
+      game: as for `fdts`.
+      bandit: as for `fdts`.
+      arms: as for `fdts`.
+      **settings: as for `fdts`, but for sizes of tables, as there is none.
+
+    Raises:
+      ValueError: a setting that is not possible.
+      TypeError: one that does not exist.
     """
     return flat_planner(game, bandit, _sizes(settings), arms)
 

@@ -1,6 +1,7 @@
 """The page of names lists what can be imported, and all that `jaxgames` and `search` offer."""
 
 import importlib
+import inspect
 import re
 
 import jaxgames
@@ -13,7 +14,12 @@ LISTED = re.findall(r"^::: ([\w.]+)$", (CHECKOUT / "docs/api.md").read_text(), f
 def test_every_name_is_there_and_told():
     for listed in LISTED:
         module, _, name = listed.rpartition(".")
-        assert getattr(importlib.import_module(module), name).__doc__, listed
+        found = getattr(importlib.import_module(module), name)
+        told = inspect.getdoc(found) or ""
+        assert told and not told.startswith(f"{name}("), f"{listed}: a docstring of its own"
+        if inspect.isfunction(found):
+            for parameter in inspect.signature(found).parameters:
+                assert re.search(rf"^  .*\b{parameter}\b.*:", told, flags=re.MULTILINE), f"{listed}: tell of {parameter}"
     assert len(set(LISTED)) == len(LISTED)
 
 

@@ -437,7 +437,8 @@ def test_what_is_promised_takes_the_place_of_a_heuristic_that_is_not_0(monkeypat
     assert ends(jax.random.split(jax.random.key(0), 6)).tolist() == [0.5, -0.5, 0, -0.5, 1, -1]
 
 
-@pytest.mark.parametrize("mode", ["ffa", pytest.param("team", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["ffa", "team"])
 def test_in_pommerman_prospects_change_no_bit_by_that(mode, monkeypatch):
     """The heuristic of who is undecided is 0 there, so nothing was in the way of what is promised."""
     game, count = jaxgames.make("pommerman", mode), 24

@@ -274,3 +274,10 @@ def test_flags_are_true_or_false(kind, name):
     """A text counts as True, whatever it says."""
     with pytest.raises(ValueError, match=f"^{name}='no': must be True or False$"):
         kind(**{name: "no"})
+
+
+def test_flags_may_be_given_as_on_command_lines():
+    game = jaxgames.make("hex", "hex-3")
+    presets.by_name(game, "puct", reuse=1, mcts_solver=0)
+    with pytest.raises(ValueError, match=r"^reuse=2: must be True or False$"):
+        presets.by_name(game, "puct", reuse=2)

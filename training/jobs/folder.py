@@ -14,8 +14,9 @@ from jaxgames import processes
 from training.jobs.job import JobConfig
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, write_atomically
+from training.storage.json_files import read_json
 from training.storage.logs import LOG_FILE
-from training.storage.owner import JOB, RESULT, SETTINGS, check_owner, other_owner
+from training.storage.owner import GO_ON, JOB, RESULT, SETTINGS, check_owner, other_owner
 from training.storage.provenance import as_read, flat
 
 
@@ -47,7 +48,7 @@ def check_length(config: Any, folder: Path, name: str, done: int) -> None:
 
     def check() -> None:
         path, given = folder / SETTINGS, getattr(config, name)
-        before = json.loads(path.read_text()).get(name, done) if path.exists() else done
+        before = read_json(path, "settings", then=GO_ON).get(name, done) if path.exists() else done
         if given < min(done, before):
             raise ValueError(f"{name}={given}: the run in {folder} has already done {done}; must be >= {min(done, before)}")
 
@@ -72,10 +73,7 @@ def check_settings(config: Any, path: Path, free: Collection[str] | None = None)
     """
     if not path.exists():
         return
-    try:
-        before = flat(json.loads(path.read_text()))
-    except (ValueError, AttributeError) as error:
-        raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
+    before = flat(read_json(path, "settings", then=GO_ON))
     for name, value in flat(as_read(config)).items():
         found = before.get(name)
         if name not in (config.FREE if free is None else free) and found != value:
@@ -102,8 +100,8 @@ def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:
         if not processes.leads() or not path.exists() or other_owner(config, path):
             return
         try:
-            before = settings(json.loads(path.read_text())["settings"])
-        except (ValueError, KeyError, TypeError, AttributeError):  # torn, or no result
+            before = settings(read_json(path, "result", {"settings": dict})["settings"])
+        except ValueError:
             before = {}
         if not is_over or before != settings(as_read(config)):
             path.unlink()

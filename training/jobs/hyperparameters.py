@@ -23,16 +23,14 @@ from training.storage.shards import made_from, shard_of
 
 _COUNTS = ("games", "wins", "draws", "losses")
 _RESULT = {"seconds": int | float, "strict": dict, **{f"released.{name}": int for name in _COUNTS}}  # what is ranked and shown
-
-
-_REPLACED = {
+_REPLACED = {  # settings of `base`, and those of the search that stand in for them
     "oracle.horizon": "horizons",
     "oracle.num_simulations": "num_simulations",
     "learn.batch_size": "batch_sizes",
     "learn.learning_rate": "learning_rates",
     "learn.episodes": "episodes",
     "output": "output",
-}  # settings of `base`, and those of the search that stand in for them
+}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from training.jobs.job import JobConfig
-from training.storage.owner import JOB, SETTINGS
+from training.storage.json_files import read_json
+from training.storage.owner import GO_ON, JOB, SETTINGS
 
 Config = TypeVar("Config")
 
@@ -34,10 +34,7 @@ def settings_of_run(config: type[Config], arguments: Sequence[str]) -> Config | 
     path = Path(folder) / SETTINGS
     if not path.exists():
         return None
-    try:
-        found = json.loads(path.read_text())
-    except ValueError as error:
-        raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
+    found = read_json(path, "settings", then=GO_ON)
     usual = config()
     try:
         _check_names(usual, found)

@@ -32,6 +32,7 @@ from training.play import agents, memory
 from training.play.lanes import Pool
 from training.storage import zarr_folders
 from training.storage.files import output_folder, write_atomically
+from training.storage.json_files import read_json
 from training.storage.owner import JOB, SETTINGS, check_owner
 
 
@@ -121,7 +122,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
 
 def _check_network(config: WriteConfig, network: str, settings: Path) -> None:
     """Raises a ValueError where another network has played what is there, such as an earlier one of a run that goes on."""
-    if settings.exists() and json.loads(settings.read_text()).get("network_digest", network) != network:
+    if settings.exists() and read_json(settings, "settings").get("network_digest", network) != network:
         told = f"its network has changed since it wrote into {settings.parent}; choose another output"
         raise ValueError(f"planner={config.planner!r}: {told}")
 

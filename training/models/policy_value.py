@@ -195,7 +195,10 @@ def game_of(config: PolicyValueConfig) -> Any:
 
 
 def make(config: PolicyValueConfig) -> PolicyValue:
-    """Makes a network for a game.
+    """Makes a network for a game; `init` gives parameters.
+
+    Args:
+      config: game, variant, encoder and network by their names.
 
     Raises:
       ValueError: for a game, mode, encoder or network that does not exist.

@@ -81,7 +81,14 @@ def make(spec: str, game: Game) -> Agent:
 
 
 def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
-    """Makes a planner from the same texts as `make`, and gives the parameters of its network, None without one.
+    """Makes a planner by its name, with its network.
+
+    Args:
+      spec: a planner as `make` takes it, such as "sp_mcts:num_simulations=100".
+      game: the game.
+
+    Returns:
+      The planner, and the parameters of its network; None without one.
 
     Raises:
       ValueError, OSError: as `make`; or it is no planner.

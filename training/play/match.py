@@ -224,8 +224,12 @@ def _write(
         told += f", and as a GIF: {folder / 'game.gif'}" if config.gif else ""
     is_another = processes.on_first((folder / RESULT).exists)  # a match has been here
     write_together({folder / name: content for name, content in files.items()})
-    for name in {"game.svg", "game.gif"} - set(files) if is_another and processes.leads() else ():
-        (folder / name).unlink(missing_ok=True)
+
+    def remove() -> None:
+        for name in {"game.svg", "game.gif"} - set(files) if is_another and processes.leads() else ():
+            (folder / name).unlink(missing_ok=True)
+
+    processes.agree(remove)
     console.print(told, markup=False, soft_wrap=True)
 
 

@@ -28,7 +28,7 @@ from training.play.cross_table import NUMBERS, CrossTable, nobody_has_met, with_
 from training.play.telling import counted, duration, now_and_then
 from training.storage import provenance
 from training.storage.files import check_shared, output_folder, write_atomically, write_together
-from training.storage.owner import JOB, RESULT, check_owner
+from training.storage.owner import JOB, RESULT, check_owner, other_owner
 from training.storage.shards import made_from, shard_of
 
 BATCH = 128
@@ -146,6 +146,10 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
     result: dict[str, Any] = {}
 
     def make() -> None:
+        if other := other_owner(config, folder / RESULT):  # written while the pairs were played
+            raise ValueError(
+                f"{folder / RESULT}: of {other} by now; move it away, and the same command makes the table of the pairs"
+            )
         found = [_read_earlier(path, head) for path in sorted((folder / PAIRS).glob("*.json"))]
         parts = [part for part, _ in found if part]
         nobody = nobody_has_met(names)
@@ -255,7 +259,7 @@ def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | Non
         settings, seconds = found["settings"], float(found["seconds"])
         others = [name for name, value in wanted["settings"].items() if settings.get(name) != value and name not in _FREE]
         also = [name for name in ("networks", "code") if found.get(name) != wanted[name]]
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         told = f"{path}: torn, or of no tournament ({type(error).__name__}); give another folder, or remove it"
         raise ValueError(told) from None
     folder = wanted["settings"]["output"]

@@ -12,9 +12,10 @@ from jaxgames import processes
 
 RESULT, SETTINGS = "result.json", "settings.json"
 JOB = "job"  # under which both tell it
+GO_ON = "remove it to go on with the settings given"  # what to do about settings that cannot be read
 _UNKNOWN = "another program"
 
-# What the settings of each job have and those of the jobs after it have not: earlier versions did not tell the job.
+# Earlier versions did not tell the job: the first one here of which the settings have all these names is the owner.
 _EARLIER: Mapping[str, frozenset[str]] = {
     "train-follower": frozenset({"follower", "oracle"}),
     "train-guess": frozenset({"who", "rate_every"}),

@@ -79,6 +79,21 @@ def test_says_what_is_wrong_with_boards(changes, message):
         interop.from_arrays(CONFIG, arrays | changes)
 
 
+def test_one_wrong_board_of_many_is_named_by_its_value_alone():
+    arrays = interop.to_arrays(CONFIG, position("KaaaM aaaaa aa_aa aaaaa YaaaO"))
+    many = {name: np.stack([array] * 9) for name, array in arrays.items()}
+    for name, wrong, message in (
+        ("ply", -1, r"^ply=-1: must be in 0\.\.\d+$"),
+        ("player", 2, r"^player=2: must be in 0\.\.1$"),
+        ("last", 77, r"^last=\[77, 77\]: must be -1 or cells, in 0\.\.24$"),
+        ("recent", 77, r"^recent=\[77, 77, 77\]: must be a start and an end, -1 or a cell, and a level in 0\.\.3$"),
+    ):
+        damaged = many[name].astype(np.int32)
+        damaged[4] = wrong
+        with pytest.raises(ValueError, match=message):
+            interop.from_arrays(CONFIG, many | {name: damaged})
+
+
 def test_there_are_no_more_pieces_of_a_kind_than_a_digit_can_tell():
     with pytest.raises(ValueError, match="36 pieces marshal of blue: must be at most 35"):
         notation.read(BARRAGE, "M" + "a" * 62 + "X" * 36 + "Y r 0")

@@ -60,8 +60,9 @@ def test_what_the_file_lacks_is_as_usual(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", r"no settings \(.*\); remove it to go on with the settings given$"),
-        ("[1]", r"of another job, .* \(\[1\] where settings by name belong\); choose another output$"),
+        ("{", r"torn, or no settings; remove it to go on with the settings given$"),
+        ("[1]", r"torn, or no settings; remove it to go on with the settings given$"),
+        ("[" * 100_000, r"torn, or no settings; remove it to go on with the settings given$"),
         ('{"learn": 3}', r"of another job, .* \(3 where settings by name belong\); choose another output$"),
         ('{"seed": "many"}', r"of another job, .* \(seed='many': .*\); choose another output$"),
         ('{"learn": {"rows": 3, "rate": 1}}', r"of another job, .* \(it has learn\.rate\); choose another output$"),

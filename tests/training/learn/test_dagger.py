@@ -548,6 +548,7 @@ def test_a_follower_neither_sees_nor_learns_from_what_its_seat_cannot_know():
     assert (np.asarray(pack(unpacked(dagger, after.ring).view)) != truth).any(1).sum() >= 4
 
 
+@pytest.mark.slow
 def test_where_nothing_is_hidden_the_state_itself_is_shown():
     """Bit for bit, and nobody keeps what each seat knows."""
     dagger, _, play = of_hex("hex-3")

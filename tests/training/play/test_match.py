@@ -270,7 +270,7 @@ def test_usual_agents_play_where_there_are_as_many_players(monkeypatch):
             [*DARK, "--planner", "fdts", "--batch", "1000000", "--games", "1000000"],
             ["batch=1000000: the match needs", "take at most batch="],
         ),
-        (["--planner", "fdts:table_rows=1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
+        (["--planner", "fdts:table_rows=1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be < 2147483648"]),
         ([*DARK, "--planner", "path", "--games", "1000000000000"], ["games=1000000000000: ", "free; take less"]),
         (
             [*DARK, "--planner", "path", "--opponent", "fdts:table_rows=16777216"],
