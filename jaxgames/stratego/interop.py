@@ -166,13 +166,15 @@ def _check_forms(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
             raise ValueError(f"{name} of shape {boards[name].shape}: must be of {shape}, as piece is of {piece.shape}")
         if name in boards and boards[name].dtype.kind not in "biu":
             raise ValueError(f"{name}: dtype {boards[name].dtype}, must be an integer type, or bool")
-    recent, last = boards.get("recent"), boards.get("last")
-    found = () if recent is None else np.argwhere((recent < (-1, -1, 0)) | (recent >= (config.num_cells,) * 2 + (_NUM_LEVELS,)))
-    for *where, _ in found[:1]:
-        must = f"a start and an end, -1 or a cell, and a level in 0..{_NUM_LEVELS - 1}"
-        raise ValueError(f"recent={recent[tuple(where)].tolist()}: must be {must}")
-    for *where, _ in () if last is None else np.argwhere((last < -1) | (last >= config.num_cells))[:1]:
-        raise ValueError(f"last={last[tuple(where)].tolist()}: must be -1 or cells, in 0..{config.num_cells - 1}")
+    if "recent" in boards:
+        recent, ends = boards["recent"], (config.num_cells, config.num_cells, _NUM_LEVELS)
+        for *where, _ in np.argwhere((recent < (-1, -1, 0)) | (recent >= ends))[:1]:
+            must = f"a start and an end, -1 or a cell, and a level in 0..{_NUM_LEVELS - 1}"
+            raise ValueError(f"recent={recent[tuple(where)].tolist()}: must be {must}")
+    if "last" in boards:
+        last = boards["last"]
+        for *where, _ in np.argwhere((last < -1) | (last >= config.num_cells))[:1]:
+            raise ValueError(f"last={last[tuple(where)].tolist()}: must be -1 or cells, in 0..{config.num_cells - 1}")
 
 
 def stays(config: StrategoConfig, piece: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ def test_bad_input_is_one_line(arguments, named, capsys):
 def test_list(capsys):
     assert leave("--list") == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names() == [case.name for case in CASES]
-    assert len(set(names())) == len(CASES) == 39
+    assert len(set(names())) == len(CASES) == 40
 
 
 def test_json_lines_are_alone_on_stdout_and_recorded(tmp_path, capsys, monkeypatch):
