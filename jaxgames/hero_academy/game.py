@@ -84,9 +84,16 @@ class HeroAcademy(ViewIsAll, GameBase):
 
     def advance(self, state: State, action: Array, key: Array | None) -> State:
         """`step` without its checks, for planners: an action known to be legal or End Turn (int32 []), a game that goes on."""
+        return rules.advance(self.config, state, action, self._drawn(key))
+
+    def play_end_turn(self, state: State, key: Array | None) -> State:
+        """`advance` with End Turn, which is less to compile."""
+        return rules.end(self.config, state, self._drawn(key))
+
+    def _drawn(self, key: Array | None) -> Array | None:
         words = None if self.config.draws == "seeded" or key is None else rules.draw_words(key)
         self._check_drawn(words)
-        return rules.advance(self.config, state, action, words)
+        return words
 
     def _check_drawn(self, words: Array | None) -> None:
         """Raises where cards come by chance, and nothing was drawn: they would all come by the seed 0."""

@@ -68,7 +68,17 @@ def act(config: HeroAcademyConfig, state: State, action: Array) -> State:
     return _play(config, state, action, None, may_end=False)
 
 
-# Searches hold several copies of it: so it is traced once per variant, and not once per copy and search.
+# Searches hold several copies of both: so they are traced once per variant, and not once per copy and search.
+@functools.partial(jax.jit, static_argnums=0)
+def end(config: HeroAcademyConfig, state: State, words: Array | None) -> State:
+    """`advance` with End Turn: without all that units and cards do, which is most of what there is to compile of a step."""
+    layout, sides = actions.layout(config), Sides(config, state)
+    board = state.board.clear(sides.own & sides.fallen)
+    hand, deck = sides.mine(state.hands), sides.mine(state.decks)
+    after, flips = _conclude(config, state, sides, layout.parse(jnp.int32(layout.end_turn)), board, hand, deck)
+    return _with_draws(after, sides.second, words, flips)
+
+
 @functools.partial(jax.jit, static_argnums=0, static_argnames="may_end")
 def _play(config: HeroAcademyConfig, state: State, action: Array, words: Array | None, *, may_end: bool) -> State:
     """Plays an action that is legal where it stands, or End Turn if that may be."""

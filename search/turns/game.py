@@ -71,6 +71,14 @@ class SetGame(Game, Protocol):
         ...
 
 
+class EndingGame(SetGame, Protocol):
+    """A game that ends a turn with less work than any action of it takes."""
+
+    def play_end_turn(self, state: Any, key: Array | None) -> Any:
+        """Ends the turn, as `advance` does with `end_turn`, in a game that goes on."""
+        ...
+
+
 class Moves(NamedTuple):
     """How planners of whole turns play a game; all functions are of one state.
 
@@ -108,6 +116,11 @@ def has_turns(game: Game) -> TypeGuard[SetGame]:
     return offers(game, SetGame)
 
 
+def ends_alone(game: Game) -> TypeGuard[EndingGame]:
+    """Says whether a game ends turns by a function of its own."""
+    return offers(game, EndingGame)
+
+
 def moves_of(game: Game) -> Moves:
     """Gives the moves of a game of turns.
 
@@ -125,6 +138,8 @@ def moves_of(game: Game) -> Moves:
         return game.advance(state, action, random_bits.typed_keys(lane))
 
     def end(state: Any, lane: LaneKey) -> Any:
+        if ends_alone(game):
+            return game.play_end_turn(state, random_bits.typed_keys(lane))
         return advance(state, jnp.int32(game.end_turn), lane)
 
     return Moves(

@@ -187,13 +187,11 @@ def _ends_only(moves: Moves, state: Any) -> Array:
 
 
 def _expected_keys(game: Game, moves: Moves, states: Any, actions: Array) -> Array:
-    """Gives the keys of the states before each action, uint32 [B, L, 2]."""
+    """Gives the keys of the states before each action, uint32 [B, L, 2]; any after the end of the turn."""
 
     def step(states: Any, action: Array) -> tuple[Any, Array]:
         keys = jax.vmap(game.state_key)(states)
-        nobody = LaneKey(jnp.zeros(len(action), jnp.uint32), jnp.zeros(len(action), jnp.uint32))
-        after = jax.vmap(moves.advance)(states, jnp.maximum(action, 0), nobody)
-        return after, keys
+        return jax.vmap(moves.act)(states, jnp.maximum(action, 0)), keys
 
     _, keys = jax.lax.scan(step, states, actions.T)
     return jnp.moveaxis(keys, 0, 1)

@@ -102,6 +102,19 @@ def test_most_games_come_to_an_end_and_rewards_are_given_once():
     assert (np.asarray(states.rewards).sum(-1) == 0).all()
 
 
+@pytest.mark.parametrize("mode", ["tiny", pytest.param("standard", marks=pytest.mark.slow)])
+def test_the_end_of_a_turn_alone_is_that_of_advance(mode):
+    """By the seeds of a game and by words that are drawn; with and without units that have fallen."""
+    states = played(mode)[2]
+    some = jax.tree.map(lambda leaf: leaf[5::17], flat(states))
+    keys = jax.random.split(jax.random.key(5), len(some.turn))
+    for draws_of in ("seeded", "random"):
+        by = make(mode, draws=draws_of)
+        alone = jax.jit(jax.vmap(by.play_end_turn))(some, keys)
+        advanced = jax.jit(jax.vmap(lambda state, key, by=by: by.advance(state, jnp.int32(by.end_turn), key)))(some, keys)
+        chex.assert_trees_all_equal(alone, advanced)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["standard", pytest.param("tiny", marks=pytest.mark.slow)])
 def test_the_highest_rated_action_of_a_set_is_found(monkeypatch, mode):
