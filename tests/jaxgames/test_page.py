@@ -91,7 +91,13 @@ def test_stratego():
     enemies = rows * columns - 1 - np.arange(3)
     piece[enemies], owner[enemies] = (stratego.FLAG, stratego.SPY, stratego.MARSHAL), 1
     visible = np.isin(piece, (0, stratego.MARSHAL)) | (np.arange(piece.size) == 0)
-    arrays = {"piece": piece, "owner": owner, "visible": visible, "moved": visible & (piece > 0), "player": np.int8(0)}
+    arrays = {
+        "piece": piece,
+        "owner": owner,
+        "visible": visible,
+        "moved": visible & (piece > stratego.FLAG),
+        "player": np.int8(0),
+    }
     arrays |= {"ply": np.int16(3)}
     swapped = piece.copy()
     swapped[enemies[:2]] = swapped[enemies[1::-1]]

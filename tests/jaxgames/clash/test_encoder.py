@@ -128,5 +128,6 @@ def test_what_falls_when_a_unit_dies_is_none_of_the_cards():
     scene.arrays["spell"][0, 0] = len(changed.table.cards) + changed.table.unit_ids["Balloon"]
     scene.arrays["spell_ticks"][0, 0] = 20
     encoder = jaxgames.encoder_of(game)
-    planes = dict(zip(encoder.channels, np.moveaxis(encoder.planes(game.observe(scene.state, np.int32(0))), -1, 0), strict=True))
+    look = jax.jit(lambda state: encoder.planes(game.observe(state, np.int32(0))))
+    planes = dict(zip(encoder.channels, np.moveaxis(look(scene.state), -1, 0), strict=True))
     assert not planes["own arrows"].any() and not planes["own fireball"].any()

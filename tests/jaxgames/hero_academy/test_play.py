@@ -102,7 +102,8 @@ def test_most_games_come_to_an_end_and_rewards_are_given_once():
     assert (np.asarray(states.rewards).sum(-1) == 0).all()
 
 
-@pytest.mark.parametrize("mode", ["tiny", pytest.param("standard", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["tiny", "standard"])
 def test_the_end_of_a_turn_alone_is_that_of_advance(mode):
     """By the seeds of a game and by words that are drawn; with and without units that have fallen."""
     states = played(mode)[2]
