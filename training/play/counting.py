@@ -94,7 +94,8 @@ def count_together(games: Games, agents: Sequence[int], *, strict: bool = False)
     won = (games.outcomes[:, equal] > 0).sum(1)
     drawn = (games.outcomes == 0).all(1) * (games.survived[:, equal].sum(1) if strict else size)
     # Of how many this is so in each game, int [G], and of how many it can be.
-    found = {"win": (won, won.max(initial=1)), "draw": (drawn, size), "loss": (size - won - drawn, size)}
+    most_won = int(won.max(initial=1))
+    found: dict[str, tuple[Any, int]] = {"win": (won, most_won), "draw": (drawn, size), "loss": (size - won - drawn, size)}
     result: dict[str, Any] = {"games": len(won)}
     for plural, (number, _) in zip(("wins", "draws", "losses"), found.values(), strict=True):
         result[plural] = round(float(number.sum()) / size, 4)
