@@ -34,6 +34,22 @@ def draw_arm(keys: Array, policy: Array, temperature: float) -> Array:
     return jnp.where(policy > 0, score, -jnp.inf).argmax(-1).astype(jnp.int32)
 
 
+def without_lost(visits: Array, values: Array, lost: Array) -> tuple[Array, Array]:
+    """Leaves arms that are proven lost no visits and the value of a loss, unless all that was visited is lost.
+
+    Args:
+      visits: float32 [B, K].
+      values: float32 [B, K], -1 to 1.
+      lost: bool [B, K].
+
+    Returns:
+      Visits and values.
+    """
+    kept = jnp.where(lost, 0.0, visits)
+    hopeless = ~kept.any(-1, keepdims=True)
+    return jnp.where(hopeless, visits, kept), jnp.where(hopeless | ~lost, values, -1.0)
+
+
 def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weight: float) -> Array:
     """Corrects visits by Q, as the engine of AlphaZe** does.
 

@@ -23,7 +23,7 @@ from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, check_turns
 from search.microbatch import thinking_in_parts
 from search.planner import Plan, Planner, ended, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
-from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover
+from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover, without_lost
 from search.puct.back_up import back_up_all, certain_value
 from search.puct.tree import ARM, OPENED, PLAYER, PROVEN, ROOT, TOTAL, UNPROVEN, VISITS, NewNode, Tree
 from search.puct.walk import MAX_IN_WAVES, MAX_WAVE, Walk, take_off, walk_down
@@ -377,12 +377,10 @@ class _Search:
         visits, values = per_arm(tried), per_arm(rate, -1.0)
         own_legal = of_seat(legal, player)
         counts, known, won = visits.astype(jnp.float32), values, None
-        if settings.mcts_solver:  # what is lost is out before anything is corrected, unless all is lost
+        if settings.mcts_solver:  # what is lost is out before anything is corrected
             proven = jnp.where(opened, tree.whole(root[:, None], PROVEN, column), UNPROVEN)
             won, lost = (per_arm((proven == result).astype(jnp.float32)) for result in (1, -1))
-            kept = jnp.where(lost > 0, 0.0, counts)
-            hopeless = ~kept.any(-1, keepdims=True)
-            counts, known = jnp.where(hopeless, counts, kept), jnp.where(hopeless | (lost == 0), values, -1.0)
+            counts, known = without_lost(counts, values, lost > 0)
         weight = corrected_visits(counts, known, settings.q_veto, settings.q_weight)
         if won is not None:
             weight = jnp.where(won.any(-1, keepdims=True), won, weight)

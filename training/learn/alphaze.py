@@ -26,7 +26,7 @@ from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, with_prospects
 from training.learn.collecting import no_progress, play_and_keep
-from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
+from training.learn.learner import Learner, Programs, Updates, check_holds, check_split, mean, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay
 from training.learn.targets import Targets, policy_value_errors
 from training.models.policy_value import PolicyValue
@@ -218,9 +218,7 @@ class Alphaze:
             explore_steps=who.game.opening_steps if config.explore_moves < 0 else movers * config.explore_moves,
             temperature=config.temperature,
         )
-        step = config.lanes * self.games.seats_at_once
-        if config.buffer_size < step:
-            raise ValueError(f"buffer_size={config.buffer_size}: must hold one step of all lanes, {step} samples")
+        check_holds(config, config.lanes * self.games.seats_at_once)
         optimizer = optax.scale_by_adam() if config.optimizer == "adam" else optax.trace(0.9, nesterov=True)
         self.updates = Updates(
             self._loss,

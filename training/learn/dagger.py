@@ -20,7 +20,7 @@ from jaxgames.game import hides_something, is_hidden
 from search.planner import Plan, Planner
 from training.learn.dealing import deal_rows
 from training.learn.episodes import DRAW, STOP_RULES, WORLD, EpisodeRules, Episodes
-from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
+from training.learn.learner import Learner, Programs, Updates, check_holds, check_split, mean, turned
 from training.learn.replay_buffer import Ring
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue, masked_log_softmax
@@ -138,10 +138,7 @@ class Dagger:
         devices, players = check_split(mesh, config), who.game.num_players
         if config.episodes < devices:
             raise ValueError(f"episodes={config.episodes}: must be at least the {devices} devices")
-        if config.buffer_size < config.lanes * players:
-            raise ValueError(
-                f"buffer_size={config.buffer_size}: must hold one step of all lanes, {config.lanes * players} samples"
-            )
+        check_holds(config, config.lanes * players)
         self.config, self.who = config, who
         self.lost, won = oracle.value_range
         self.width = won - self.lost

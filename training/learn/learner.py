@@ -236,6 +236,12 @@ class Programs:
         return jax.jit(spread, donate_argnums=used_up)
 
 
+def check_holds(config: Any, step: int) -> None:
+    """Raises a ValueError unless a config's buffer holds the samples of one step of all lanes."""
+    if config.buffer_size < step:
+        raise ValueError(f"buffer_size={config.buffer_size}: must hold one step of all lanes, {step} samples")
+
+
 def check_split(mesh: Mesh, config: Any) -> int:
     """Gives the number of devices of a mesh.
 

@@ -21,7 +21,7 @@ from jaxgames import checks
 from jaxgames.game import is_hidden
 from search.planner import Plan, Planner, memoryless
 from training.learn.collecting import no_progress, play_and_keep
-from training.learn.learner import Learner, Mean, Programs, Updates, check_split, mean, turned
+from training.learn.learner import Learner, Mean, Programs, Updates, check_holds, check_split, mean, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay
 from training.learn.targets import Targets
 from training.models.policy_value import PolicyValue, masked_log_softmax
@@ -87,10 +87,7 @@ class MonteCarlo:
           ValueError: numbers that cannot be split over the devices.
         """
         devices, game = check_split(mesh, config), who.game
-        if config.buffer_size < config.lanes * game.num_players:
-            raise ValueError(
-                f"buffer_size={config.buffer_size}: must hold one step of all lanes, {config.lanes * game.num_players} samples"
-            )
+        check_holds(config, config.lanes * game.num_players)
         self.config, self.who = config, who
         self.player = explorer(who, config.epsilon)
         lanes = config.lanes // devices
