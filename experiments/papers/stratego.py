@@ -38,6 +38,8 @@ SELF_TAUGHT = f"pc_pimc:num_worlds=3,num_simulations=100,{LONG_NETWORK}"
 SELF_TAUGHT_SMALL, SELF_TAUGHT_LARGE = (
     f"pc_pimc:num_worlds=3,num_simulations={nodes},prospects=0.5,guess=bundled,{LONG_NETWORK}" for nodes in (100, 800)
 )
+# The budget of the paper's tournament, which three worlds share
+SELF_TAUGHT_TOURNAMENT = SELF_TAUGHT_LARGE.replace("=800", f"={25_000 // 3}")
 AHEAD_TOO = ",ahead_worlds=60"  # one move, in sixty worlds, beside the search in three
 NUMBERS_OF_WORLDS = (1, 3, 6, 10, 12, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
@@ -191,6 +193,12 @@ def self_taught(plan: StrategoPlan) -> list[Measurement]:
     return plan.matches(ours) + plan.matches([Match(SELF_TAUGHT_LARGE, NO_NETWORK)], few=True)
 
 
+def nodes(plan: StrategoPlan) -> list[Measurement]:
+    """Numbers of nodes: 300, 2400 and the tournament's 25 000 in three worlds, whose games are a quarter."""
+    usual = plan.matches(Match(player, "hunt") for player in (SELF_TAUGHT_SMALL, SELF_TAUGHT_LARGE))
+    return usual + plan.matches([Match(SELF_TAUGHT_TOURNAMENT, "hunt")], few=True)
+
+
 def long(plan: StrategoPlan) -> list[Measurement]:
     """The long run, and what comes of it."""
     return [long_run(plan), *self_taught(plan)]
@@ -215,6 +223,7 @@ MATCHES = {
     "variants": variants,
     "worlds": worlds,
     "full_hand": full_by_hand,
+    "nodes": nodes,
 }
 # Where the long run has not been made it takes half a day on a core: name the other parts, or give it a GPU.
 PARTS = {**MATCHES, "round_robin": round_robin, "learning": learning_and_met, "long": long, "planes": planes, "full": full}

@@ -29,6 +29,7 @@ def test_the_page(tmp_path):
     assert "| TSL + PC-PIMC | 164 k | 65.6 (" in page and "| PC-PIMC | 0 | 50.0 (" in page
     assert "| TSL + PC-PIMC, 20 times as long | 1.31 M | 65.6 (" in page, "its epochs are longer"
     assert "| `pc_pimc:num_worlds=3,num_simulations=100,weights=long` | `hunt` | Barrage | 68.8 (" in page
+    assert "num_worlds=3,num_simulations=8333,prospects=0.5,guess=bundled,weights=long` | `hunt` |" in page, "25 000 nodes"
     assert "| probabilities | network | `hunt` | 68.8 (57–78) |" in page
     assert "| probabilities | PC-PIMC, 3 x 100 | the same, shown a world that fits | 68.8 (" in page
     assert "| network | `random` | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page, "full Stratego"
