@@ -72,18 +72,23 @@ def breed(
     games = jnp.arange(len(first), dtype=jnp.int32) // per_game
     states, mine = jax.tree.map(lambda leaf: jnp.repeat(leaf, per_game, axis=0), (roots, seats))
     given = _crossing(*(jnp.where(breeds[:, None], parent, -1) for parent in (first, second)))
-    children, notes = _play(game, moves, fitness_fn, states, mine, keys, _crossed_gene, given)
+    played = _play(game, moves, states, mine, keys, _crossed_gene, given)
     is_mutant = breeds & (random_bits.uniform(random_bits.bits(keys, _MUTANT)) < mutation)
+    mutant_keys = random_bits.fold(keys, _MUTATE)
     portion = max(1, min(len(first), int(len(first) * mutation * 1.2)))
 
-    def again(chosen: Array) -> tuple[Array, Notes]:
-        genomes, own = children[chosen], LaneKey(*(half[chosen] for half in keys))
+    def again(chosen: Array) -> tuple[Array, Any]:
+        genomes = played[0][chosen]
+        own, playing = (LaneKey(*(half[chosen] for half in given)) for given in (keys, mutant_keys))
         states, mine = jax.tree.map(lambda leaf: leaf[games[chosen]], (roots, seats))
         places = random_bits.below(random_bits.bits(own, _PLACE), (genomes >= 0).sum(1, dtype=jnp.int32))
         given = (genomes.T, jnp.arange(moves.turn_length)[:, None] - places)
-        return _play(game, moves, fitness_fn, states, mine, random_bits.fold(own, _MUTATE), _mutant_gene, given)
+        return _play(game, moves, states, mine, playing, _mutant_gene, given)
 
-    return _for_some(again, is_mutant, portion, (children, notes))
+    # Turns are ended and valued when all have their genes: once to compile, and no turn that a mutant replaces.
+    genomes, states = _for_some(again, is_mutant, portion, played)
+    keys = LaneKey(*where_lanes(is_mutant, mutant_keys, keys))
+    return _ended(moves, fitness_fn, mine, keys, genomes, states)
 
 
 def replay(
@@ -103,7 +108,8 @@ def replay(
     Returns:
       As `breed` does; of a state in which the seat is not to move, an empty genome.
     """
-    return _play(game, moves, fitness_fn, states, seats, keys, _crossed_gene, _crossing(genomes, genomes))
+    played = _play(game, moves, states, seats, keys, _crossed_gene, _crossing(genomes, genomes))
+    return _ended(moves, fitness_fn, seats, keys, *played)
 
 
 def _for_some(make: Callable[[Array], Any], needed: Array, portion: int, old: Any) -> Any:
@@ -124,10 +130,8 @@ def _for_some(make: Callable[[Array], Any], needed: Array, portion: int, old: An
     return jax.lax.while_loop(lambda carry: carry[0] < total, one_portion, (jnp.int32(0), old))[1]
 
 
-def _play(
-    game: Game, moves: Moves, fitness_fn: FitnessFn, states: Any, seats: Array, keys: LaneKey, gene: Gene, given: Any
-) -> tuple[Array, Notes]:
-    """Plays turns whose genes are chosen as they go; `given`: arrays [L, G, ...], for `gene`."""
+def _play(game: Game, moves: Moves, states: Any, seats: Array, keys: LaneKey, gene: Gene, given: Any) -> tuple[Array, Any]:
+    """Plays turns whose genes are chosen as they go, up to their ends; `given`: arrays [L, G, ...], for `gene`."""
 
     def step(carry: tuple[Any, Array], now: tuple[Array, Any]) -> tuple[tuple[Any, Array], Array]:
         states, going = carry
@@ -149,11 +153,15 @@ def _play(
     last = moves.turn_length - 1
     given = jax.tree.map(lambda leaf: leaf[:last], given)
     (states, going), genomes = jax.lax.scan(step, (states, unfinished(states)), (jnp.arange(last), given))
-    genomes = jnp.concatenate([genomes, jnp.where(going, moves.end_turn, -1)[None]])
+    return jnp.concatenate([genomes, jnp.where(going, moves.end_turn, -1)[None]]).T, states
+
+
+def _ended(moves: Moves, fitness_fn: FitnessFn, seats: Array, keys: LaneKey, genomes: Array, states: Any) -> tuple[Array, Notes]:
+    """Plays the ends of turns, and notes what came of them: genomes int32 [G, L], and the states before their ends."""
     ends = genomes == moves.end_turn
-    position = ends.argmax(0).astype(jnp.int32)
-    states = with_end(moves, ends.any(0), random_bits.fold(keys, _CHANCE + position), states)
-    return genomes.T, fitness_fn(random_bits.fold(keys, _VALUE), states, seats)
+    position = ends.argmax(1).astype(jnp.int32)
+    states = with_end(moves, ends.any(1), random_bits.fold(keys, _CHANCE + position), states)
+    return genomes, fitness_fn(random_bits.fold(keys, _VALUE), states, seats)
 
 
 def _crossing(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
