@@ -70,7 +70,7 @@ SRL_AGAIN = replace(SRL, name="pommerlearn-srl-again", title=TITLES["srl_again"]
 RL_AGAIN = Runs("pommerlearn-rl-again", TITLES["rl_again"], replace(RL.config, learn=_SEARCHED_LONGER, rounds=24))
 RUNS = {"sl": SL, "srl": SRL, "rl": RL, "sl_again": SL_AGAIN, "srl_again": SRL_AGAIN, "rl_again": RL_AGAIN}
 _SHOWN_RUNS = (SL, SL_AGAIN)  # of one round, whose network is taken
-_BEST = tuple(
+_BEST = tuple(  # of 1000 games: the best four of what had been played before cells with 1000 simulations had 400 games
     Cell(search, network, simulations, priors=NOISE)
     for search, network, simulations in (
         ("tp_mcts", "srl_again", 500),

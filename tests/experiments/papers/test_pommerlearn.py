@@ -11,6 +11,8 @@ from experiments.papers import pommerlearn, pommerlearn_cells
 from experiments.papers.pommerlearn import PAGE, RL, SL, SRL, PommerlearnPlan
 from experiments.papers.pommerlearn_cells import Cell
 from tests.experiments.papers.made_up import page_of
+from training.play import agents
+from training.storage.provenance import CHECKOUT
 
 COUNT = {"games": 100, "wins": 61, "draws": 15, "losses": 24}
 PLAYED = {"round": 0, "games": 4, "wins": 0.5, "draws": 0.25, "action_shares": [0.4, 0.1, 0.1, 0.1, 0.1, 0.2]}
@@ -134,6 +136,11 @@ def test_the_network_of_a_run_is_kept_beside_the_results(tmp_path, monkeypatch):
     assert kept.read_text() == f"network {chosen}" and pommerlearn.weights_of(plan, SRL) == kept
     shutil.rmtree(plan.work)
     assert pommerlearn.weights_of(plan, SRL) == kept, "no run is needed"
+
+
+def test_the_package_has_the_network_of_the_first_demonstrations():
+    kept = PommerlearnPlan(CHECKOUT / "docs/results").kept_network(SL.name)
+    assert (agents.TRAINED / "pommerman_sp_mcts.npz").read_bytes() == kept.read_bytes()
 
 
 def test_cells_have_files_of_their_own(tmp_path):
