@@ -108,7 +108,7 @@ def meetings(plan: AlphazePlan) -> list[Measurement]:
     return [*by_nodes(plan), *by_worlds(plan)]
 
 
-def _network(plan: AlphazePlan, run: Runs) -> Path:
+def network_of(plan: AlphazePlan, run: Runs) -> Path:
     """The last network of the first seed: the one that is kept, or else that of the run on this machine.
 
     Raises:
@@ -124,7 +124,7 @@ def _meeting(plan: AlphazePlan, rival: str, network: str, **sizes: int) -> dict[
     """PC-PIMC against a rival, both with one network and the same sizes."""
     run = LONG[network]
     game: Any = jaxgames.make("hex", run.config.who.mode)
-    sides = [player_with(run, _network(plan, run), method=method, **sizes) for method in ("pc_pimc", rival)]
+    sides = [player_with(run, network_of(plan, run), method=method, **sizes) for method in ("pc_pimc", rival)]
     points = play_pair(game, sides, jax.random.key(SEED), 2 * plan.games)
     return {"rival": rival, "network": network, **sizes, "wins": int(points.sum()), "games": len(points)}
 

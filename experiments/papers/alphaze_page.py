@@ -20,6 +20,7 @@ from experiments.papers.alphaze import (
     two,
     variants,
 )
+from experiments.papers.alphaze_choices import certainty, choices, flattened
 from experiments.papers.alphaze_duel import LONG, MATCHES, RIVALS, by_nodes, by_worlds, duel, duels, long_runs, meetings
 from experiments.papers.measured import Page, Runs, of_groups
 from experiments.papers.tables import interval, rate_of_seeds
@@ -44,6 +45,8 @@ def texts(plan: AlphazePlan) -> dict[str, str]:
         "duels": _duels_table(plan),
         "nodes": _nodes_table(plan),
         "worlds": _worlds_table(plan),
+        "choices": _choices_table(plan),
+        "flattened": _flattened_table(plan),
         "drawn": _drawn_table(plan),
         "time": _time_table(plan),
         "elo": _elo_table(plan),
@@ -57,7 +60,7 @@ def figures(plan: AlphazePlan) -> dict[str, str]:
     return {"alphaze_learning": alphaze_figure(curves)} if curves else {}
 
 
-_ALL = PARTS | {"duel": duel, "meetings": meetings}
+_ALL = PARTS | {"duel": duel, "meetings": meetings, "certainty": certainty}
 PAGE = Page("alphaze", AlphazePlan, _ALL, ("jaxgames/hex", "search", "training"), texts, figures)
 
 
@@ -179,6 +182,31 @@ def _worlds_table(plan: AlphazePlan) -> str:
         if any(cells):
             rows.append([str(count), *(interval(one["wins"], one["games"]) if one else NONE for one in cells)])
     return markdown(["worlds", *(f"against {title}, %" for title in RIVALS.values())], rows)
+
+
+def _choices_table(plan: AlphazePlan) -> str:
+    """What both searches choose in the same positions and worlds, by the network and the nodes."""
+    rows = []
+    for network, found in plan.found(choices(plan)).items():
+        for row in found["rows"]:
+            shares = [f"{100 * row[name]:.0f}" for name in ("first", "differ")]
+            values = [f"{value:+.3f}" for value in (*row["values"], found["best"])]
+            rows.append([LONG[network].title, str(row["nodes"]), f"{row['tried']:.1f}", *shares, *values])
+    head = ["network of", "nodes per world", "actions tried", "weight of the first, %", "choices that differ, %"]
+    return markdown([*head, "value of PC-PIMC's", "of PIMC's", "of the best"], rows)
+
+
+def _flattened_table(plan: AlphazePlan) -> str:
+    """Points of PC-PIMC with flattened priors against PIMC, and of PC-PIMC as it is."""
+    plain = {(count, network): one for (rival, count, network), one in plan.found(by_nodes(plan)).items() if rival == "pimc"}
+    rows = []
+    for (count, network), one in plan.found(flattened(plan)).items():
+        before = plain.get((count, network))
+        shown = interval(before["wins"], before["games"]) if before else NONE
+        rows.append([str(count), LONG[network].title, *_points(one), shown])
+    return markdown(
+        ["nodes per world", "network of", "points with flattened priors, %", "games", "as the network gives them, %"], rows
+    )
 
 
 def _duels_table(plan: AlphazePlan) -> str:
