@@ -14,6 +14,7 @@ from search import planner
 from search.believed import believed
 from search.modelled import Models
 from search.planner import Plan
+from search.puct.search import Settings, puct
 from tests.fading import LEAVE, STAY, Fading
 from tests.rivalry import Rivalry
 from tests.signals import Signals, encoder
@@ -172,6 +173,56 @@ def test_what_is_played_is_what_the_planner_chose_or_drew_and_is_what_it_remembe
 
     actions, remembered = jax.device_get(decided(KEY))
     assert (actions == done).all() and (remembered == done).all(), "without words"
+
+
+def values_of(planner, game, explore_steps=0):
+    """Values of samples, and the plan of the same step: one seat acts in each lane."""
+    games = SelfPlay(Pool(game, 8), Targets(encoder(game)), remembered=8, explore_steps=explore_steps)
+
+    @jax.jit
+    def decided(key):
+        found = games.decide(key, planner, None, planner.init(games.rows), games.start(key, jnp.int32(0)))
+        return found.sample.value, found.plan, found.actions[:, 0]
+
+    return jax.device_get(decided(KEY))
+
+
+def test_the_value_of_a_sample_is_that_of_the_action_alone():
+    """By a search that counts visits: what is won by other actions is in the mean of all its simulations."""
+    game = Signals(in_turns=True)
+
+    def evaluate(params, states, seats):
+        del params
+        worth = jax.vmap(game.heuristic)(states)
+        return jnp.zeros((len(seats), 1)), jnp.take_along_axis(worth, seats[:, None], 1)[:, 0]
+
+    value, plan, actions = values_of(puct(game, evaluate, Settings(num_simulations=12)), game)
+    column = np.argmax((plan.arms == actions[:, None]) & plan.legal, -1)[:, None]
+    assert (np.take_along_axis(plan.visit_counts, column, 1) > 0).all() and ((plan.visit_counts > 0).sum(-1) > 1).all()
+    np.testing.assert_allclose(value, np.take_along_axis(plan.qvalues, column, 1)[:, 0], atol=1e-3)
+    assert (np.abs(value - plan.root_value[:, 0]) > 0.05).all()
+
+
+@pytest.mark.parametrize(("explore_steps", "tried", "worth"), [
+    (0, True, 0.5),  # the planner's choice
+    (1, True, -0.25),  # what is drawn by its policy
+    (1, False, 0.125),  # nothing is known but of the root
+])  # fmt: skip
+def test_the_value_of_a_sample_is_that_of_what_is_done(explore_steps, tried, worth):
+    game = Signals(in_turns=True)
+
+    def plan(params, keys, memory, views, seats, active):
+        del params, keys, seats, active
+        arms, legal = jax.vmap(game.search_arms)(views)
+        columns = jnp.arange(game.num_arms)
+        rows = [
+            jnp.broadcast_to(row, arms.shape) for row in (jnp.array([-0.25, 0.5, 0.9, 0.0]), columns * 0 + tried, columns == 0)
+        ]
+        qvalues, visits, weights = rows[0], rows[1].astype(jnp.int32), rows[2].astype(jnp.float32)
+        return Plan(arms[:, :, 1], arms, legal, qvalues, visits, weights, jnp.full(arms.shape[:2], 0.125), {}), memory
+
+    value, _, _ = values_of(planner.memoryless("fickle", plan), game, explore_steps)
+    np.testing.assert_array_equal(value, np.float16(worth))
 
 
 def test_games_that_begin_in_place_of_those_given_up_are_not_over():
