@@ -22,7 +22,15 @@ from tests.training.learn.test_arms import network, share_of_right_answers
 from tests.training.tiny import on_one_device
 from tests.tug import PULL, SHOUT
 from training.learn import expert_iteration
-from training.learn.expert_iteration import ExpertConfig, ExpertIteration, Samples, expert_loss, sharpened, value_target
+from training.learn.expert_iteration import (
+    ExpertConfig,
+    ExpertIteration,
+    Samples,
+    expert_loss,
+    make_search,
+    sharpened,
+    value_target,
+)
 from training.learn.self_play import LONGEST, UNFINISHED, SelfPlay
 from training.learn.targets import Targets
 from training.models import policy_value
@@ -285,7 +293,8 @@ def test_policy_targets_are_sharpened():
 
 
 def test_value_targets():
-    given = np.array([1, -1, 0], np.int8), np.array([0, 2, 5], np.int16), np.array([0.2, 0.4, 0.6], np.float32)
+    """Nothing is discounted in a player's last sample, of which one step is left."""
+    given = np.array([1, -1, 0], np.int8), np.array([1, 3, 6], np.int16), np.array([0.2, 0.4, 0.6], np.float32)
     cases = [(1.0, 0.0), (0.5, 0.0), (0.5, 0.25)]
     plain, discounted, searched = jax.jit(lambda *given: [value_target(*given, *case) for case in cases])(*given)
     np.testing.assert_array_equal(plain, [1, -1, 0])
@@ -304,7 +313,7 @@ def test_games_that_are_not_over_leave_the_gradient_finite():
 
     gradient = jax.jit(jax.grad(error))
     for discount in (0.0, 0.5, 0.9):
-        assert gradient(0.25, discount) == pytest.approx(2 * (0.25 - discount**3))
+        assert gradient(0.25, discount) == pytest.approx(2 * (0.25 - discount**2))
 
 
 def test_games_that_are_not_over_teach_no_values():
@@ -317,8 +326,26 @@ def test_games_that_are_not_over_teach_no_values():
     samples = Samples(*(row.astype(np.float32 if row.dtype == float else np.int32) for row in rows))
     config = ExpertConfig(value_weight=0.25, discount=0.5, symmetries=False)
     loss, parts = on_one_device(lambda samples: expert_loss(config, who, None, samples, jnp.zeros(2, jnp.int32)))(samples)
-    assert parts["value_error"] == ((0.5**3 - 0.5) ** 2, 1) and parts["cross_entropy"] == pytest.approx(np.log(4))
+    assert parts["value_error"] == ((0.5**2 - 0.5) ** 2, 1) and parts["cross_entropy"] == pytest.approx(np.log(4))
     assert loss == pytest.approx(0.25 * parts["value_error"].total + 0.75 * parts["cross_entropy"])
+
+
+def test_other_networks_may_be_models(monkeypatch):
+    """As in searches that play."""
+    made = []
+    monkeypatch.setattr(expert_iteration.agents, "make", lambda text, game: made.append(text) or knowing(game))
+    models = Models(model="network:one.npz", switch_after=2, then="follower:two.npz", root="true")
+    search = make_search(network(Signals()), models, Settings(num_simulations=1))
+    assert made == ["network:one.npz", "follower:two.npz"] and search.name == "SP-MCTS against network:one.npz"
+
+
+def test_files_of_models_are_looked_for(tmp_path):
+    who = policy_value.make(PolicyValueConfig(game="hex", mode="hex-3", network="tiny"))
+    path = tmp_path / "none.npz"
+    with pytest.raises(OSError, match=r"none\.npz"):
+        make_search(who, Models(model=f"network:{path}", root="true"), Settings(num_simulations=1))
+    with pytest.raises(ValueError, match=r"^agent='follower': must be follower:weights=FILE, or the folder of a training run$"):
+        make_search(who, Models(model="follower", root="true"), Settings(num_simulations=1))
 
 
 def test_gradient_steps_follow_what_is_kept():
