@@ -27,7 +27,7 @@ class Plan:
       visit_counts: int32 [B, P, K], how often each arm was tried, earlier plans of this state included.
       action_weights: float32 [B, P, K], what the final choice goes by (of a search by visits: their shares), before a temperature
         that sharpens it; the first of equals is chosen where nothing is drawn. This is what a learner imitates.
-      root_value: float32 [B, P], value of the final choice; on the scale of `qvalues`.
+      root_value: float32 [B, P], value of the final choice, of PUCT the mean of all simulations; on the scale of `qvalues`.
       metrics: arrays with leading axis B, by name.
     """
 

@@ -9,7 +9,9 @@
 Samples lie in the order of agents' episodes. The attributes say of each of these whose and of which episode it is and how long
 (AgentIds, AgentEpisode, AgentSteps), and of each episode how it began, what was done and how it ended (Episode...); arrays may
 be longer than the samples, whose number is the attribute Steps. Files of act and val that would hold zeros alone may be
-missing: the library that PommerLearn writes with leaves them out. (Source: PommerLearn, Weil et al.)
+missing: the library that PommerLearn writes with leaves them out. Where PommerLearn has filled a data set in the middle of a
+game, the next one begins with the other agents of that game. It does not tell the end of it again: their AgentEpisode is -1.
+Data sets hold free-for-all alone, which EpisodeGameMode says as 0. (Source: PommerLearn, Weil et al.)
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from jaxgames.pommerman import Pommerman
 from jaxgames.pommerman.pommerlearn_planes import as_published
 from jaxgames.pommerman.pommerlearn_samples import ENCODER, MOVES, PLANES, SEATS, views_of
 from training.learn.expert_iteration import Samples
+from training.learn.self_play import UNFINISHED
 from training.storage import zarr_folders
 from training.storage.zarr_folders import Folder, Form
 
@@ -37,6 +40,8 @@ FORMS = {
 SUFFIX = ".zr"
 _OF_AGENTS = ("AgentIds", "AgentSteps", "AgentEpisode")
 _OF_EPISODES = ("EpisodeWinner", "EpisodeDraw", "EpisodeSteps", "EpisodeDead")
+_MODE = "EpisodeGameMode"  # may be missing
+_UNTOLD = -1  # the episode of agents whose game's end is told in the data set before
 
 
 def files_of(folders: Sequence[str]) -> list[Path]:
@@ -96,7 +101,7 @@ class DataSet:
       path: where.
       steps: samples, N.
       agents: episodes of agents.
-      wins, draws: of these.
+      wins, draws: of these, as far as the data set tells how they ended.
     """
 
     def __init__(self, path: Path, game: Pommerman) -> None:
@@ -114,18 +119,20 @@ class DataSet:
                 raise self._folder.error(f"has {self.steps} samples by its attribute Steps, and {name} has {length} rows")
         self._folder.check_chunks(self.steps)
         of_agents = {name: self._numbers(attributes, name) for name in _OF_AGENTS}
-        of_episodes = {name: self._numbers(attributes, name) for name in _OF_EPISODES}
-        self._check_lengths(of_agents, of_episodes)
-        self.agents = len(of_agents["AgentIds"])
-        seats, episodes, lengths = (of_agents[name] for name in ("AgentIds", "AgentEpisode", "AgentSteps"))
-        result = _results(seats, lengths, {name: values[episodes] for name, values in of_episodes.items()})
-        self.wins, self.draws = int((result > 0).sum()), int((result == 0).sum())
+        told = [*_OF_EPISODES, *([_MODE] if _MODE in attributes else [])]
+        of_episodes = {name: self._numbers(attributes, name) for name in told}
+        self._check_ranges(of_agents, of_episodes)
+        seats, lengths, episodes = (of_agents[name] for name in _OF_AGENTS)
+        self._check_steps(lengths, episodes, of_episodes["EpisodeSteps"])
+        self.agents = len(seats)
+        result = _results(seats, lengths, episodes, of_episodes)
+        self.wins, self.draws = int((result == 1).sum()), int((result == 0).sum())
         until_end = np.concatenate([np.arange(length, 0, -1) for length in lengths]) if len(lengths) else np.zeros(0, int)
         self._left = until_end[: self.steps].astype(np.int16)
         self._seat, self._result = (np.repeat(values, lengths)[: self.steps] for values in (seats, result))
 
     def read(self, start: int, stop: int) -> Samples:
-        """Gives samples `start` to `stop - 1`.
+        """Gives samples `start` to `stop - 1`; the result is `UNFINISHED` where the data set does not tell it.
 
         Raises:
           ValueError: a file is damaged, a number is none or not possible, or planes show what no agent can see.
@@ -165,46 +172,71 @@ class DataSet:
             given = np.asarray(value)
             if given.dtype.kind not in "bui" and not (given.dtype.kind == "f" and (given == np.floor(given)).all()):
                 raise TypeError
+            if given.size and given.shape != (len(value), *shape):
+                raise TypeError
             numbers = np.asarray(value, np.int64).reshape(len(value), *shape)
         except (TypeError, ValueError, OverflowError):
             each = f"{SEATS} flags" if shape else "a whole number"
             raise self._folder.error(f"{name}: must be a list with {each} per entry") from None
         return numbers
 
-    def _check_lengths(self, of_agents: dict[str, np.ndarray], of_episodes: dict[str, np.ndarray]) -> None:
+    def _check_ranges(self, of_agents: dict[str, np.ndarray], of_episodes: dict[str, np.ndarray]) -> None:
         error = self._folder.error
         for group in (of_agents, of_episodes):
             counts = {name: len(values) for name, values in group.items()}
             if len(set(counts.values())) > 1:
                 raise error("attributes of different lengths: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
-        seats, lengths, episodes = (of_agents[name] for name in _OF_AGENTS)
+        modes, episodes = of_episodes.get(_MODE, np.zeros(0, int)), of_agents["AgentEpisode"]
+        if modes.any():
+            raise error(f"{_MODE}: must be 0, free-for-all, and one is {modes[modes != 0][0]}")
         number = len(of_episodes["EpisodeSteps"])
-        for name, values, high in (("AgentIds", seats, SEATS), ("AgentEpisode", episodes, number)):
-            if len(values) and ((values < 0) | (values >= high)).any():
-                raise error(f"{name}: must be in 0..{high - 1}, and one is {values[(values < 0) | (values >= high)][0]}")
-        for name, low, high in (("EpisodeWinner", -1, SEATS - 1), ("EpisodeDraw", 0, 1), ("EpisodeDead", 0, 1)):
-            values = of_episodes[name]
-            outside = (values < low) | (values > high)
-            if outside.any():
-                raise error(f"{name}: must be in {low}..{high}, and one is {values[outside][0]}")
+        for name, values, low, high in (
+            ("AgentIds", of_agents["AgentIds"], 0, SEATS - 1),
+            ("AgentEpisode", episodes[~_untold(episodes)], 0, number - 1),
+            ("EpisodeWinner", of_episodes["EpisodeWinner"], -1, SEATS - 1),
+            ("EpisodeDraw", of_episodes["EpisodeDraw"], 0, 1),
+            ("EpisodeDead", of_episodes["EpisodeDead"], 0, 1),
+        ):
+            outside = values[(values < low) | (values > high)]
+            if len(outside):
+                untold = name == "AgentEpisode" and outside[0] == _UNTOLD
+                also = f" ({_UNTOLD} may stand for the first {SEATS} alone)" if untold else ""
+                raise error(f"{name}: must be in {low}..{high}, and one is {outside[0]}{also}")
+
+    def _check_steps(self, lengths: np.ndarray, episodes: np.ndarray, of_episodes: np.ndarray) -> None:
+        """Checks steps of agents int [N] in episodes int [N] that have so many steps."""
+        error = self._folder.error
         if len(lengths) and lengths.min() < 1:
             raise error(f"AgentSteps: must be >= 1, and one is {lengths.min()}")
         longest = self._game.config.max_steps
         if len(lengths) and lengths.max() > longest:
             raise error(f"AgentSteps: must be <= {longest}, as the game's max_steps, and one is {lengths.max()}")
-        longer = lengths > of_episodes["EpisodeSteps"][episodes]
-        if longer.any():
-            agent = int(np.argmax(longer))
-            steps = of_episodes["EpisodeSteps"][episodes[agent]]
-            raise error(f"AgentSteps: entry {agent} is {lengths[agent]}, and by EpisodeSteps its episode has {steps} steps")
+        for agent in np.flatnonzero(episodes != _UNTOLD):
+            if lengths[agent] > of_episodes[episodes[agent]]:
+                steps = of_episodes[episodes[agent]]
+                raise error(f"AgentSteps: entry {agent} is {lengths[agent]}, and by EpisodeSteps its episode has {steps} steps")
         # Where a data set is full, the last episode goes on beyond it.
         if not lengths[:-1].sum() < self.steps <= lengths.sum():
             raise error(f"has {self.steps} samples by its attribute Steps, and its AgentSteps add up to {lengths.sum()}")
 
 
-def _results(seats: np.ndarray, lengths: np.ndarray, episodes: dict[str, np.ndarray]) -> np.ndarray:
-    """How each agent's episode ended: 1 won, 0 a draw in which it lived until the last step, or no end; else -1 if it is dead."""
+def _untold(episodes: np.ndarray) -> np.ndarray:
+    """Which agents' episodes are of a game that began in the data set before: bool [N], the first ones, of one game at most."""
+    return np.logical_and.accumulate(episodes == _UNTOLD) & (np.arange(len(episodes)) < SEATS)
+
+
+def _results(seats: np.ndarray, lengths: np.ndarray, of_agents: np.ndarray, of_episodes: dict[str, np.ndarray]) -> np.ndarray:
+    """How each agent's episode ended.
+
+    1: it won; 0: a draw in which it lived until the last step, or no end; else -1 if it is dead; `UNFINISHED` where the end is
+    not told. `of_agents` int [N] says of which episode each is.
+    """
+    told = of_agents != _UNTOLD
+    seats, lengths = seats[told], lengths[told]
+    episodes = {name: values[of_agents[told]] for name, values in of_episodes.items()}
     won = episodes["EpisodeWinner"] == seats
     drawn = (episodes["EpisodeDraw"] != 0) & (lengths == episodes["EpisodeSteps"])
     dead = np.take_along_axis(episodes["EpisodeDead"], seats[:, None], 1)[:, 0] != 0
-    return np.where(won, 1, np.where(dead & ~drawn, -1, 0))
+    results = np.full(len(told), UNFINISHED)
+    results[told] = np.where(won, 1, np.where(dead & ~drawn, -1, 0))
+    return results

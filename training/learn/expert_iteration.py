@@ -57,7 +57,7 @@ class ExpertConfig:
       weight_decay: of AdamW.
       value_weight: of the squared error of values; the policy's cross entropy has the rest of one.
       sharpening: share of the policy target that goes to its best action alone.
-      discount: of results, per step to the end.
+      discount: of results, per step before the player's last one.
       mixing: share of the search's own value in the target of values.
       symmetries: turn the board of each sample of a gradient step at random.
     """
@@ -251,20 +251,26 @@ def value_target(results: Array, left: Array, searched: Array, discount: float, 
 
     Args:
       results: z, int8 [B].
-      left: t, int16 [B], steps to the end; below 0 where the game is not over, which counts as 0 to keep the gradient finite.
+      left: t + 1, int16 [B], steps to the end, 1 in a player's last sample, of which nothing is discounted, as in the paper's
+        programs; below 1 where the game is not over, which counts as 1 to keep the gradient finite.
       searched: q, float32 [B], the search's value.
       discount: g.
       mixing: w.
     """
-    weight = discount ** jnp.maximum(left, 0).astype(jnp.float32)
+    weight = discount ** jnp.maximum(left - 1, 0).astype(jnp.float32)
     if not mixing:
         return weight * results
     return mixing * searched + (1 - mixing) * (weight * results + (1 - weight) * searched)
 
 
 def make_search(who: PolicyValue, models: Models, search: Settings) -> Planner:
-    """Makes the search of a network, with its parameters."""
-    return modelled_puct(who.game, who.evaluate, models, search, outputs=who.encoder.outputs)
+    """Makes the search of a network, with its parameters; other networks that are models are read from their files.
+
+    Raises:
+      ValueError, OSError: there is no such model, or its weights are of another game.
+    """
+    others = agents.models_by_text(dataclasses.asdict(models), who.game)
+    return modelled_puct(who.game, who.evaluate, models, search, outputs=who.encoder.outputs, agents=others)
 
 
 def shown_moves(player: Agent, game: Game) -> Planner:

@@ -18,6 +18,7 @@ from training.learn.data_sets import DataSet
 from training.learn.dealing import deal_rows
 from training.learn.expert_iteration import ExpertConfig, Samples, expert_loss
 from training.learn.learner import Learner, Programs, Updates, check_split, mean
+from training.learn.self_play import UNFINISHED
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue
 from training.play.telling import counted
@@ -119,7 +120,7 @@ class DataSetLearning:
 
     def _add(self, samples: Samples, use: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         chosen = jnp.where(use[:, None], is_highest(samples.policy), False).sum(0, dtype=jnp.int32)
-        last = use & (samples.left == 1)
+        last = use & (samples.left == 1) & (samples.result != UNFINISHED)
         counts = {
             "samples": use.sum(dtype=jnp.int32),
             "chosen": chosen,

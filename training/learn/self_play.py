@@ -59,7 +59,7 @@ class Sample:
     Attributes:
       view: what a network is shown of the true state where the search saw it, else of one that fits what the seat knew.
       policy: the search's, by output, as `Targets.pack` keeps it.
-      value: float16 [], the search's, of what it chose.
+      value: float16 [], the search's, of what was done: the mean result of that action alone.
       seat: int8 [], for whom.
       clock: int16 [], steps played before.
       number: int32 [], of the game.
@@ -241,16 +241,16 @@ class SelfPlay:
             shown = pool.views(lanes, True, seats)
         else:
             shown = jax.vmap(pool.game.sample_hidden)(world_keys, views)
+        clock = jnp.tile(lanes.clock, self.seats_at_once)
+        chosen = self._choose(draw_keys, own, clock)
         sample = Sample(
             view=jax.vmap(encoder.view)(shown, owners),
             policy=jax.vmap(self.targets.pack_arms)(own.arms, own.legal, own.action_weights, owners),
-            value=own.root_value[:, 0].astype(jnp.float16),
+            value=_value_of(own, chosen).astype(jnp.float16),
             seat=owners.astype(jnp.int8),
-            clock=jnp.tile(lanes.clock, self.seats_at_once).astype(jnp.int16),
+            clock=clock.astype(jnp.int16),
             number=jnp.tile(lanes.number, self.seats_at_once),
         )
-        clock = jnp.tile(lanes.clock, self.seats_at_once)
-        chosen = self._choose(draw_keys, own, clock)
         memory = acted(memory, chosen, active.reshape(-1))
         chosen = chosen.reshape(seats.shape)
         actions, partners = self._partners_move(keys, games)
@@ -350,6 +350,15 @@ class SelfPlay:
 def _of_players(plan: Plan) -> Plan:
     """The plan without what belongs to no player."""
     return dataclasses.replace(plan, metrics={}, root_value=plan.root_value[..., None])
+
+
+def _value_of(plan: Plan, actions: Array) -> Array:
+    """What plans of one seat each say of actions int32 [B]: float32 [B]; `root_value` where they have not tried it.
+
+    A search by visits has the mean of all its simulations as `root_value`, also of those that began with something else.
+    """
+    tried = (plan.arms == actions[:, None]) & plan.legal & (plan.visit_counts > 0)
+    return jnp.where(tried.any(-1), of_arm(plan.qvalues, jnp.argmax(tried, -1)), plan.root_value[:, 0])
 
 
 def _watch(plan: Plan, active: Array) -> dict[str, Array]:

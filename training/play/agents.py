@@ -107,7 +107,7 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
     entry, options = _read(spec, game)
     path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
     worlds = _guessed(spec, options, game)
-    models = {text: make(text, game) for text in _models_of(options)}
+    models = models_by_text(options, game)
     if path is None or isinstance(entry, AgentEntry):
         return presets.by_name(worlds, name, agents=models, **options), None
     who, params = policy_value.read(path, game)
@@ -205,6 +205,15 @@ def _models_of(settings: Mapping[str, Any]) -> list[str]:
     """Gives the models among a planner's settings that are made by their own texts, such as network:FILE."""
     values = dict.fromkeys(str(settings.get(name, "")) for name in _MODELS)
     return [value for value in values if value.partition(":")[0] in (*NETWORKS, own_agents.PYTHON) and value != GUIDE]
+
+
+def models_by_text(settings: Mapping[str, Any], game: Game) -> dict[str, Agent]:
+    """Makes the models among a search's settings that have their own texts, such as network:FILE, by these texts.
+
+    Raises:
+      ValueError, OSError: as `make`.
+    """
+    return {text: make(text, game) for text in _models_of(settings)}
 
 
 def bundled(name: str, game: Game) -> Path | None:

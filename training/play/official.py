@@ -23,6 +23,7 @@ from training.play import agents
 
 LOG = logging.getLogger(__name__)
 _STOP = 0
+_ALLOWED = 0.1  # seconds that the official environment gives for a move
 
 DEFAULT_AGENT = "sp_mcts:num_simulations=250,values=prospects,replies=4"
 """It values positions by hand: the strongest against SimpleAgents that was measured (docs/results/opponent_models.md)."""
@@ -126,7 +127,7 @@ class OfficialAgent:
             raise ValueError(f"agent={spec!r}: {needs} the full state; take one that is shown what it observes, such as sp_mcts")
         self._key, self._moves, self._memory = jax.random.key(seed), 0, self.agent.init(1)
         self._act, self._reset = jax.jit(self.agent.act), jax.jit(self.agent.reset)
-        self.slowest, self._step = 0.0, -1
+        self.slowest, self._step, self._was_slow = 0.0, -1, False
         for note in agents.notes([spec], self.game):
             LOG.warning(note)
         begun = time.perf_counter()
@@ -152,7 +153,8 @@ class OfficialAgent:
     def act(self, obs: Mapping[str, Any], action_space: Any = None) -> int | list[int]:
         """Chooses a move: an int, in radio mode a list of a move and two words.
 
-        Whatever goes wrong is logged, and the move is Stop, which is always legal; the agent remembers that it has stopped.
+        Whatever goes wrong is logged, and the move is Stop, which is always legal; the agent remembers that it has stopped. The
+        first move of a match that takes longer than 100 ms, which competitions allow, is logged as a warning.
 
         Args:
           obs: the official dictionary.
@@ -168,8 +170,16 @@ class OfficialAgent:
         except Exception:  # a match must go on, whatever has been handed in
             LOG.exception("no move was found, the agent stops for one step")
             move = self._stop()
-        self.slowest = max(self.slowest, time.perf_counter() - begun)
+        self._note_time(time.perf_counter() - begun)
         return move
+
+    def _note_time(self, seconds: float) -> None:
+        """Keeps the slowest move, and warns of the first one of a match that was too slow."""
+        self.slowest = max(self.slowest, seconds)
+        if seconds > _ALLOWED and not self._was_slow:
+            self._was_slow = True
+            took = f"{1000 * seconds:.0f} ms: must be at most {1000 * _ALLOWED:.0f}"
+            LOG.warning("a move took %s; take fewer simulations. More slow moves of this match are not told", took)
 
     def _move(self, obs: Mapping[str, Any]) -> int | list[int]:
         observation = observation_from_dict(self.game.config, obs)
@@ -191,7 +201,7 @@ class OfficialAgent:
     def episode_end(self, reward: Any) -> None:
         """Forgets the match that is over."""
         del reward
-        self._memory, self._step = self._reset(self._memory, jnp.ones(1, bool)), -1
+        self._memory, self._step, self._was_slow = self._reset(self._memory, jnp.ones(1, bool)), -1, False
 
     def shutdown(self) -> None:
         """Nothing is left to be closed."""

@@ -132,6 +132,9 @@ class Folder:
         for name, form in forms.items():
             self._check_form(name, form)
         self.lengths = {name: int(array.shape[0]) for name, array in self._arrays.items()}
+        if len(set(self.lengths.values())) > 1:
+            told = ", ".join(f"{name} {length}" for name, length in self.lengths.items())
+            raise self.error(f"arrays have different numbers of rows: {told}")
 
     def error(self, told: str) -> ValueError:
         """Makes an error that names the folder."""
@@ -145,18 +148,21 @@ class Folder:
         if shape[1:] != form.shape or not shape or dtype != np.dtype(form.dtype):
             wanted = ", ".join(["rows", *map(str, form.shape)])
             raise self.error(f"{name} is {dtype} of shape {tuple(shape)}: must be {form.dtype} of shape ({wanted})")
+        if min(array.chunks) < 1:
+            raise self.error(f"{name} has chunks={list(array.chunks)}: must be >= 1 each")
 
     def check_chunks(self, rows: int) -> None:
-        """Raises a ValueError where a file of the first rows is missing that must be there."""
+        """Raises a ValueError where a file of the first rows is missing that must be there, or something else has its name."""
         for name, array in self._arrays.items():
-            if self._forms[name].may_be_sparse and not self.attributes.get(_COMPLETE):
-                continue
+            may_be_missing = self._forms[name].may_be_sparse and not self.attributes.get(_COMPLETE)
             first = range(-(-rows // array.chunks[0]))
             others = (range(math.ceil(size / chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True))
             for place in itertools.product(first, *others):
                 key = array.metadata.encode_chunk_key(place)
-                if not (self.path / name / key).exists():
-                    raise self.error(f"is torn: {name}/{key} is missing")
+                path = self.path / name / key
+                if path.is_file() or (may_be_missing and not path.exists()):
+                    continue
+                raise self.error(f"is torn: {name}/{key} is {'no file' if path.exists() else 'missing'}")
 
     def read(self, start: int, stop: int) -> dict[str, np.ndarray]:
         """Gives rows of all arrays.

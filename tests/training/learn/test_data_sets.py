@@ -18,14 +18,15 @@ from jaxgames import runtime
 from jaxgames.pommerman.bots import random_agent
 from jaxgames.pommerman.pommerlearn_samples import check_suits
 from search.planner import size_in_bytes
-from tests.training.tiny import drawing_oracle
+from tests.training.tiny import drawing_oracle, on_one_device
 from training.jobs.write_data_sets import write_recording
 from training.learn import data_sets
 from training.learn.data_sets import DataSet, files_of
 from training.learn.expert_iteration import ExpertConfig, shown_moves
 from training.learn.from_data_sets import DataSetLearning
+from training.learn.learner import Learner
 from training.learn.recording import Recorder
-from training.learn.self_play import SelfPlay
+from training.learn.self_play import UNFINISHED, SelfPlay
 from training.learn.targets import Targets
 from training.models.networks import follower as networks
 from training.models.networks.follower import NetworkConfig
@@ -156,6 +157,34 @@ def test_a_full_data_set_cuts_its_last_episode(folder, tmp_path):
     assert opened.steps == steps and opened.read(steps - 1, steps).left.tolist() == [3]
 
 
+def test_agents_of_a_game_that_the_data_set_before_has_told_teach_no_values(folder, tmp_path):
+    """As PommerLearn begins a data set, where it has filled the last one in the middle of a game."""
+    copied = copy_of(folder, tmp_path)
+    attributes = dict(zarr.open_group(copied, mode="r").attrs)
+    rows, agents = sum(attributes["AgentSteps"][:3]), attributes["AgentEpisode"]
+    assert agents[:5] == [0, 0, 0, 0, 1]
+    zarr.open_group(copied, mode="r+").attrs["AgentEpisode"] = [-1] * 3 + agents[3:]
+    opened, whole = DataSet(copied, GAME), DataSet(folder, GAME)
+    found, should = opened.read(0, opened.steps), whole.read(0, whole.steps)
+    assert set(should.result[:rows].tolist()) == {-1} and set(found.result[:rows].tolist()) == {UNFINISHED}
+    np.testing.assert_array_equal(found.result[rows:], should.result[rows:])
+    np.testing.assert_array_equal(found.left, should.left)
+    np.testing.assert_array_equal(found.policy, should.policy)
+    assert (opened.agents, opened.wins, opened.draws) == (whole.agents, whole.wins, whole.draws)
+
+
+def test_a_data_set_may_hold_such_agents_alone_and_need_not_tell_the_mode(folder, tmp_path):
+    copied = copy_of(folder, tmp_path)
+    attributes = json.loads((copied / ".zattrs").read_text())
+    attributes |= {name: values[:2] for name, values in attributes.items() if name.startswith("Agent")}
+    attributes |= {name: [] for name in attributes if name.startswith("Episode")}
+    del attributes["EpisodeGameMode"]
+    steps = sum(attributes["AgentSteps"])
+    (copied / ".zattrs").write_text(json.dumps(attributes | {"AgentEpisode": [-1, -1], "Steps": steps}))
+    opened = DataSet(copied, GAME)
+    assert set(opened.read(0, steps).result.tolist()) == {UNFINISHED} and (opened.wins, opened.draws) == (0, 0)
+
+
 # --- what is refused ---------------------------------------------------------------------------------------------------
 
 
@@ -175,6 +204,24 @@ def attribute(name, change_value):
         attributes = json.loads((path / ".zattrs").read_text())
         attributes[name] = change_value(attributes[name])
         (path / ".zattrs").write_text(json.dumps({key: value for key, value in attributes.items() if value is not None}))
+
+    return change
+
+
+def about(name, **changes):
+    """Tells other things of an array than are so."""
+
+    def change(path):
+        file = path / name / ".zarray"
+        file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+    return change
+
+
+def as_folder(name):
+    def change(path):
+        (path / name).unlink()
+        (path / name).mkdir()
 
     return change
 
@@ -213,7 +260,13 @@ def of_form(shape, dtype="f4"):
     (cut("obs/.zarray"), "is no zarr group"),
     (of_form((300, 18, 11, 11)), r"obs is float32 of shape \(300, 18, 11, 11\): must be float32 of shape \(rows, 23, 11, 11\)$"),
     (of_form((300, 23, 11, 11), "f8"), r"obs is float64 of shape \(300, 23, 11, 11\): must be float32"),
-    (of_form((10, 23, 11, 11)), r"has \d+ samples by its attribute Steps, and obs has 10 rows$"),
+    (of_form((10, 23, 11, 11)), r"arrays have different numbers of rows: obs 10, act \d+, pol \d+, q \d+, val \d+$"),
+    (about("act", shape=[10**15]), r"arrays have different numbers of rows: obs \d+, act 1000000000000000, pol"),
+    (about("obs", chunks=[0, 23, 11, 11]), r"obs has chunks=\[0, 23, 11, 11\]: must be >= 1 each$"),
+    (about("val", chunks=[0]), r"val has chunks=\[0\]: must be >= 1 each$"),
+    (as_folder("val/0"), "is torn: val/0 is no file$"),
+    (as_folder("obs/0.0.0.0"), r"is torn: obs/0\.0\.0\.0 is no file$"),
+    (attribute("Steps", lambda value: value + 1), r"has \d+ samples by its attribute Steps, and obs has \d+ rows$"),
     (attribute("Steps", lambda value: 0), "Steps=0: must be a whole number >= 1$"),
     (attribute("Steps", lambda value: None), "the attribute Steps is missing$"),
     (attribute("AgentSteps", lambda value: value[:-1]), r"attributes of different lengths: AgentIds \d+, AgentSteps \d+, "),
@@ -225,6 +278,14 @@ def of_form(shape, dtype="f4"):
     (attribute("AgentEpisode", lambda value: ["first", *value[1:]]), "AgentEpisode: must be a list with a whole number per"),
     (attribute("AgentSteps", lambda value: [1.5, *value[1:]]), "AgentSteps: must be a list with a whole number per"),
     (attribute("EpisodeWinner", lambda value: [None, *value[1:]]), "EpisodeWinner: must be a list with a whole number per"),
+    (attribute("AgentIds", lambda value: [[each] for each in value]), "AgentIds: must be a list with a whole number per entry$"),
+    (attribute("EpisodeDead", lambda value: [[each] for each in value]), "EpisodeDead: must be a list with 4 flags per entry$"),
+    (attribute("EpisodeGameMode", lambda value: [*value[:-1], 1]), "EpisodeGameMode: must be 0, free-for-all, and one is 1$"),
+    (attribute("EpisodeGameMode", lambda value: value[:-1]), r"attributes of different lengths: .*, EpisodeGameMode \d+$"),
+    (attribute("AgentEpisode", lambda value: [4, *value[1:]]), r"AgentEpisode: must be in 0\.\.3, and one is 4$"),
+    (attribute("AgentEpisode", lambda value: [*value[:5], -1, *value[6:]]),
+     r"AgentEpisode: must be in 0\.\.3, and one is -1 \(-1 may stand for the first 4 alone\)$"),
+    (attribute("AgentEpisode", lambda value: [-1] * 5 + value[5:]), r"AgentEpisode: must be in 0\.\.3, and one is -1 \("),
     (attribute("EpisodeDead", lambda value: [True] * len(value)), "EpisodeDead: must be a list with 4 flags per entry$"),
     (values("pol", (7, 2), np.nan), "sample 7: pol is no number$"),
     (values("obs", (3, 9, 1, 1), np.inf), "sample 3: obs is no number$"),
@@ -338,6 +399,19 @@ def test_samples_come_in_their_order(folder):
         assert stored[-1][1].sum() == count
     policies = np.concatenate([samples.policy[use] for samples, use in stored])
     np.testing.assert_array_equal(policies, zarr.open_group(folder, mode="r")["pol"][:280])
+
+
+def test_games_are_counted_where_their_end_is_told(folder):
+    programs = learning(folder)
+    programs.updates = types.SimpleNamespace(store=lambda ring, samples, use: ring)
+    learner = Learner(params=(), optimizer_state=(), averaged=None, updates=0, progress={"samples": 0}, ring=(), games=())
+    samples = jax.tree.map(lambda leaf: leaf[[0] * 6], programs.read(0, 1))
+    samples = samples._replace(
+        result=np.array([1, -1, 0, UNFINISHED, UNFINISHED, 1], np.int8), left=np.array([1, 1, 1, 1, 5, 2], np.int16)
+    )
+    told = on_one_device(lambda samples, use: programs._add(samples, use, learner)[1])(samples, np.ones(6, bool))
+    assert (told["samples"], told["games"]) == (6, 3)
+    np.testing.assert_allclose([told["wins"], told["draws"]], 1 / 3)
 
 
 @pytest.mark.slow  # to compile

@@ -14,6 +14,7 @@ from search import planner
 from search.believed import believed
 from search.modelled import Models
 from search.planner import Plan
+from search.puct.search import Settings, puct
 from tests.fading import LEAVE, STAY, Fading
 from tests.rivalry import Rivalry
 from tests.signals import Signals, encoder
@@ -21,7 +22,15 @@ from tests.training.learn.test_arms import network, share_of_right_answers
 from tests.training.tiny import on_one_device
 from tests.tug import PULL, SHOUT
 from training.learn import expert_iteration
-from training.learn.expert_iteration import ExpertConfig, ExpertIteration, Samples, expert_loss, sharpened, value_target
+from training.learn.expert_iteration import (
+    ExpertConfig,
+    ExpertIteration,
+    Samples,
+    expert_loss,
+    make_search,
+    sharpened,
+    value_target,
+)
 from training.learn.self_play import LONGEST, UNFINISHED, SelfPlay
 from training.learn.targets import Targets
 from training.models import policy_value
@@ -174,6 +183,56 @@ def test_what_is_played_is_what_the_planner_chose_or_drew_and_is_what_it_remembe
     assert (actions == done).all() and (remembered == done).all(), "without words"
 
 
+def values_of(planner, game, explore_steps=0):
+    """Values of samples, and the plan of the same step: one seat acts in each lane."""
+    games = SelfPlay(Pool(game, 8), Targets(encoder(game)), remembered=8, explore_steps=explore_steps)
+
+    @jax.jit
+    def decided(key):
+        found = games.decide(key, planner, None, planner.init(games.rows), games.start(key, jnp.int32(0)))
+        return found.sample.value, found.plan, found.actions[:, 0]
+
+    return jax.device_get(decided(KEY))
+
+
+def test_the_value_of_a_sample_is_that_of_the_action_alone():
+    """By a search that counts visits: what is won by other actions is in the mean of all its simulations."""
+    game = Signals(in_turns=True)
+
+    def evaluate(params, states, seats):
+        del params
+        worth = jax.vmap(game.heuristic)(states)
+        return jnp.zeros((len(seats), 1)), jnp.take_along_axis(worth, seats[:, None], 1)[:, 0]
+
+    value, plan, actions = values_of(puct(game, evaluate, Settings(num_simulations=12)), game)
+    column = np.argmax((plan.arms == actions[:, None]) & plan.legal, -1)[:, None]
+    assert (np.take_along_axis(plan.visit_counts, column, 1) > 0).all() and ((plan.visit_counts > 0).sum(-1) > 1).all()
+    np.testing.assert_allclose(value, np.take_along_axis(plan.qvalues, column, 1)[:, 0], atol=1e-3)
+    assert (np.abs(value - plan.root_value[:, 0]) > 0.05).all()
+
+
+@pytest.mark.parametrize(("explore_steps", "tried", "worth"), [
+    (0, True, 0.5),  # the planner's choice
+    (1, True, -0.25),  # what is drawn by its policy
+    (1, False, 0.125),  # nothing is known but of the root
+])  # fmt: skip
+def test_the_value_of_a_sample_is_that_of_what_is_done(explore_steps, tried, worth):
+    game = Signals(in_turns=True)
+
+    def plan(params, keys, memory, views, seats, active):
+        del params, keys, seats, active
+        arms, legal = jax.vmap(game.search_arms)(views)
+        columns = jnp.arange(game.num_arms)
+        rows = [
+            jnp.broadcast_to(row, arms.shape) for row in (jnp.array([-0.25, 0.5, 0.9, 0.0]), columns * 0 + tried, columns == 0)
+        ]
+        qvalues, visits, weights = rows[0], rows[1].astype(jnp.int32), rows[2].astype(jnp.float32)
+        return Plan(arms[:, :, 1], arms, legal, qvalues, visits, weights, jnp.full(arms.shape[:2], 0.125), {}), memory
+
+    value, _, _ = values_of(planner.memoryless("fickle", plan), game, explore_steps)
+    np.testing.assert_array_equal(value, np.float16(worth))
+
+
 def test_games_that_begin_in_place_of_those_given_up_are_not_over():
     """Where their results go, there may be those of games long ago."""
     games = SelfPlay(Pool(Signals(), 3), Targets(None), remembered=4)
@@ -234,7 +293,8 @@ def test_policy_targets_are_sharpened():
 
 
 def test_value_targets():
-    given = np.array([1, -1, 0], np.int8), np.array([0, 2, 5], np.int16), np.array([0.2, 0.4, 0.6], np.float32)
+    """Nothing is discounted in a player's last sample, of which one step is left."""
+    given = np.array([1, -1, 0], np.int8), np.array([1, 3, 6], np.int16), np.array([0.2, 0.4, 0.6], np.float32)
     cases = [(1.0, 0.0), (0.5, 0.0), (0.5, 0.25)]
     plain, discounted, searched = jax.jit(lambda *given: [value_target(*given, *case) for case in cases])(*given)
     np.testing.assert_array_equal(plain, [1, -1, 0])
@@ -253,7 +313,7 @@ def test_games_that_are_not_over_leave_the_gradient_finite():
 
     gradient = jax.jit(jax.grad(error))
     for discount in (0.0, 0.5, 0.9):
-        assert gradient(0.25, discount) == pytest.approx(2 * (0.25 - discount**3))
+        assert gradient(0.25, discount) == pytest.approx(2 * (0.25 - discount**2))
 
 
 def test_games_that_are_not_over_teach_no_values():
@@ -266,8 +326,26 @@ def test_games_that_are_not_over_teach_no_values():
     samples = Samples(*(row.astype(np.float32 if row.dtype == float else np.int32) for row in rows))
     config = ExpertConfig(value_weight=0.25, discount=0.5, symmetries=False)
     loss, parts = on_one_device(lambda samples: expert_loss(config, who, None, samples, jnp.zeros(2, jnp.int32)))(samples)
-    assert parts["value_error"] == ((0.5**3 - 0.5) ** 2, 1) and parts["cross_entropy"] == pytest.approx(np.log(4))
+    assert parts["value_error"] == ((0.5**2 - 0.5) ** 2, 1) and parts["cross_entropy"] == pytest.approx(np.log(4))
     assert loss == pytest.approx(0.25 * parts["value_error"].total + 0.75 * parts["cross_entropy"])
+
+
+def test_other_networks_may_be_models(monkeypatch):
+    """As in searches that play."""
+    made = []
+    monkeypatch.setattr(expert_iteration.agents, "make", lambda text, game: made.append(text) or knowing(game))
+    models = Models(model="network:one.npz", switch_after=2, then="follower:two.npz", root="true")
+    search = make_search(network(Signals()), models, Settings(num_simulations=1))
+    assert made == ["network:one.npz", "follower:two.npz"] and search.name == "SP-MCTS against network:one.npz"
+
+
+def test_files_of_models_are_looked_for(tmp_path):
+    who = policy_value.make(PolicyValueConfig(game="hex", mode="hex-3", network="tiny"))
+    path = tmp_path / "none.npz"
+    with pytest.raises(OSError, match=r"none\.npz"):
+        make_search(who, Models(model=f"network:{path}", root="true"), Settings(num_simulations=1))
+    with pytest.raises(ValueError, match=r"^agent='follower': must be follower:weights=FILE, or the folder of a training run$"):
+        make_search(who, Models(model="follower", root="true"), Settings(num_simulations=1))
 
 
 def test_gradient_steps_follow_what_is_kept():

@@ -222,6 +222,32 @@ def test_the_log_tells_when_it_is_compiled(caplog):
     assert first.startswith(f"compiling {SPEC}: ") and last.startswith(f"compiled {SPEC} after ")
 
 
+def test_a_slow_move_is_told_once_in_a_match(agent, seen, monkeypatch, caplog):
+    clock = types.SimpleNamespace(now=0.0)
+    monkeypatch.setattr(official, "time", types.SimpleNamespace(perf_counter=lambda: clock.now))
+    play = agent._act
+
+    def slow(*arguments):
+        clock.now += next(takes)
+        return play(*arguments)
+
+    takes = iter([0.099, 0.25, 0.3, 0.2, 0.05])
+    monkeypatch.setattr(agent, "_act", slow)
+    monkeypatch.setattr(agent, "slowest", 0.0)
+    with caplog.at_level(logging.WARNING):
+        agent.init_agent(2, 0)
+        for step in range(3):
+            assert agent.act(seen | {"step_count": step}) in range(6)
+        first = caplog.messages[:]
+        agent.episode_end(0)
+        for step in range(2):
+            agent.act(seen | {"step_count": step})
+    rest = "; take fewer simulations. More slow moves of this match are not told"
+    assert first == [f"a move took 250 ms: must be at most 100{rest}"]
+    assert caplog.messages == [*first, f"a move took 200 ms: must be at most 100{rest}"], "the next match tells its own"
+    assert agent.slowest == pytest.approx(0.3)
+
+
 def test_other_errors_keep_their_traceback(agent, seen, monkeypatch, caplog):
     def fails(*arguments):
         raise ZeroDivisionError
