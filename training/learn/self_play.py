@@ -77,7 +77,7 @@ class Decision(NamedTuple):
     """What is done in one step of all lanes.
 
     Attributes:
-      plan: of the seats that learn, [rows].
+      plan: of the seats that learn, [rows]; its values are those of results, -1 for a loss and 1 for a win, with every search.
       sample: Sample [rows].
       active: bool [rows], those that count.
       actions: int32 [L, P], of everybody.
@@ -236,7 +236,8 @@ class SelfPlay:
         plan_keys, draw_keys, world_keys = (self._per_seat(fold(keys, child)) for child in (_PLAN, _DRAW, _WORLD))
         views, owners = pool.views(lanes, planner.sees_state, seats), seats.reshape(-1)
         plan, memory = planner.plan(params, plan_keys, memory, views, owners, active.reshape(-1))
-        own = jax.tree.map(lambda rows: of_asked(rows, owners, own_first=planner.own_first), _of_players(plan))
+        of_players = _of_players(plan, planner.value_range)
+        own = jax.tree.map(lambda rows: of_asked(rows, owners, own_first=planner.own_first), of_players)
         if planner.sees_state or not is_hidden(pool.game):
             shown = pool.views(lanes, True, seats)
         else:
@@ -347,9 +348,16 @@ class SelfPlay:
         return number // self.pool.num_devices % self.remembered
 
 
-def _of_players(plan: Plan) -> Plan:
-    """The plan without what belongs to no player."""
-    return dataclasses.replace(plan, metrics={}, root_value=plan.root_value[..., None])
+def _of_players(plan: Plan, value_range: tuple[float, float]) -> Plan:
+    """The plan without what belongs to no player, and values as results have them: -1 for a loss, 1 for a win."""
+    lost, won = value_range
+
+    def as_result(values: Array) -> Array:
+        return values if (lost, won) == (-1, 1) else (values - lost) * (2 / (won - lost)) - 1
+
+    return dataclasses.replace(
+        plan, metrics={}, qvalues=as_result(plan.qvalues), root_value=as_result(plan.root_value)[..., None]
+    )
 
 
 def _value_of(plan: Plan, actions: Array) -> Array:

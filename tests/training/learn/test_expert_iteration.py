@@ -211,12 +211,14 @@ def test_the_value_of_a_sample_is_that_of_the_action_alone():
     assert (np.abs(value - plan.root_value[:, 0]) > 0.05).all()
 
 
-@pytest.mark.parametrize(("explore_steps", "tried", "worth"), [
-    (0, True, 0.5),  # the planner's choice
-    (1, True, -0.25),  # what is drawn by its policy
-    (1, False, 0.125),  # nothing is known but of the root
+@pytest.mark.parametrize(("explore_steps", "tried", "value_range", "worth"), [
+    (0, True, (-1.0, 1.0), 0.5),  # the planner's choice
+    (1, True, (-1.0, 1.0), -0.25),  # what is drawn by its policy
+    (1, False, (-1.0, 1.0), 0.125),  # nothing is known but of the root
+    (0, True, (0.0, 1.0), 0.0),  # a search that counts a draw as half a win
+    (1, False, (0.0, 1.0), -0.75),
 ])  # fmt: skip
-def test_the_value_of_a_sample_is_that_of_what_is_done(explore_steps, tried, worth):
+def test_the_value_of_a_sample_is_that_of_what_is_done(explore_steps, tried, value_range, worth):
     game = Signals(in_turns=True)
 
     def plan(params, keys, memory, views, seats, active):
@@ -229,7 +231,7 @@ def test_the_value_of_a_sample_is_that_of_what_is_done(explore_steps, tried, wor
         qvalues, visits, weights = rows[0], rows[1].astype(jnp.int32), rows[2].astype(jnp.float32)
         return Plan(arms[:, :, 1], arms, legal, qvalues, visits, weights, jnp.full(arms.shape[:2], 0.125), {}), memory
 
-    value, _, _ = values_of(planner.memoryless("fickle", plan), game, explore_steps)
+    value, _, _ = values_of(planner.memoryless("fickle", plan)._replace(value_range=value_range), game, explore_steps)
     np.testing.assert_array_equal(value, np.float16(worth))
 
 
