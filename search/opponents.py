@@ -112,7 +112,7 @@ def switching(first: Agent, second: Agent, after: int) -> Agent:
 
     Args:
       first: asked for the first steps; `params` of the new agent are its own.
-      second: asked from then on; it has no parameters.
+      second: asked from then on, with an empty memory at first, as it has not made the moves before; it has its own parameters.
       after: so many steps.
     """
     if after < 0:
@@ -137,7 +137,7 @@ def switching(first: Agent, second: Agent, after: int) -> Agent:
 
         # Where all are below the switch, the first is not asked at all.
         chosen, one = jax.lax.cond(early.any(), ask, lambda one: (jnp.zeros(len(seats), jnp.int32), one), one)
-        later, other = second.act(second.params, keys, other, views, seats, active)
+        later, other = second.act(second.params, keys, other, views, seats, active & ~early)
         return jnp.where(early, chosen, later), (count + active, one, other)
 
     name = f"{first.name}, {second.name} after {after} steps"

@@ -268,6 +268,18 @@ def test_a_model_is_followed_by_another_below_some_depth():
         switching(steady_player(PULL), steady_player(REST), -1)
 
 
+def test_who_takes_over_remembers_nothing_of_the_moves_before():
+    agent = switching(steady_player(SHOUT), echo(), 3)
+    memory, ones, views, seats = agent.init(2), np.array([True, False]), np.zeros(2, np.float32), np.zeros(2, np.int32)
+    keys, act, told, asked = jax.random.split(jax.random.key(0), 2), jax.jit(agent.act), [], []
+    for _ in range(6):
+        actions, memory = act(None, keys, memory, views, seats, ones)
+        told.append(int(actions[0]))
+        asked.append(memory[2].tolist())
+    assert told == [SHOUT, SHOUT, SHOUT, PULL, REST, PULL]
+    assert asked == [[0, 0], [0, 0], [0, 0], [1, 0], [2, 0], [3, 0]]
+
+
 def test_a_neural_opponent_is_one_batch_and_new_weights_compile_nothing():
     asked = []
 
