@@ -254,6 +254,55 @@ def test_a_node_holds_several_replies_of_its_models(at_once):
         Settings(replies=2, mcts_solver=True)
 
 
+@dataclasses.dataclass(frozen=True)
+class Certain(Tug):
+    """The same, in which nothing is left to chance."""
+
+    def draw_chance(self, key, state, actions):
+        return ()
+
+    def apply(self, state, actions, chance=()):
+        return super().apply(state, actions, jnp.zeros(2, bool))
+
+
+CERTAIN = Certain(length=30, max_steps=60, marks=1 << 20)
+
+
+def test_several_replies_of_a_model_that_draws_nothing_are_one():
+    """Samples of what is certain would be copies, which share the visits among them, in a tree that is less deep."""
+    states, seats = states_of(CERTAIN, range(LANES)), np.zeros(LANES, np.int32)
+    params, keys = {"own": weights(1), "opponents": None}, jax.random.split(jax.random.key(2), LANES)
+
+    def depth(draws, replies):
+        dynamics = single_player(CERTAIN, steady_player(REST)._replace(draws=draws), shared_answers=True)
+        plan, _ = planned(puct.puct(dynamics, opinion, Settings(60, replies=replies)), params, keys, states, seats)
+        return plan.visit_counts.tolist(), plan.metrics["depth"]
+
+    one, several, if_it_drew = depth(False, 1), depth(False, 3), depth(True, 3)
+    assert several[0] == one[0] and several[1].tolist() == one[1].tolist()
+    assert (if_it_drew[1] < one[1]).all()
+
+
+@pytest.mark.parametrize("game, draws", [(CERTAIN, False), (CERTAIN, True), (GAME, False)])
+def test_chance_plays_a_part_where_the_game_or_a_model_draws(game, draws):
+    model = switching(steady_player(REST)._replace(draws=False), steady_player(PULL)._replace(draws=draws), 2)
+    assert model.draws == draws
+    expected = draws or game is GAME  # which says that it does
+
+    @jax.jit
+    def told(keys):
+        found = []
+        for dynamics in (single_player(game, model), two_player(game, model, lambda state, seat: 1 - seat)):
+            nodes = dynamics.root(None, keys, states_of(game, [0, 1]), jnp.zeros(2, jnp.int32))
+            found.append(dynamics.is_random(nodes))
+        return found, dynamics.is_random(nodes._replace(pending=jnp.array([REST, -1])))
+
+    (alone, root), asked = told(jax.random.split(jax.random.key(0), 2))
+    assert alone.tolist() == [expected] * 2
+    assert root.tolist() == [False] * 2, "the rival is to choose"
+    assert asked.tolist() == [expected, False]
+
+
 def test_a_model_is_followed_by_another_below_some_depth():
     agent = switching(steady_player(PULL), steady_player(REST), 2)
     memory, ones, views, seats = agent.init(3), np.array([True, True, False]), np.zeros(3, np.float32), np.zeros(3, np.int32)
