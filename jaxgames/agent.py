@@ -30,6 +30,8 @@ class Agent(NamedTuple):
       act_seats: `act_seats(params, keys, memory, views, seats, active) -> (actions, memory)`, for S seats of one game at once:
         keys [B], memory leaves [B, S, ...], views State [B], seats int32 [B, S], active bool [B, S]; actions int32 [B, S]. For
         searches that model several players, where working out once what all of them see saves time. None: as `act`.
+      draws: whether it makes use of its keys. False: they change nothing, and a search that has it as a model does not ask it for
+        several replies.
     """
 
     name: str
@@ -42,10 +44,17 @@ class Agent(NamedTuple):
     search_bytes: Callable[[int], int] | None = None
     uses_hidden: bool = True
     act_seats: Callable[..., tuple[Any, Any]] | None = None
+    draws: bool = True
 
 
 def memoryless(
-    name: str, choose: Callable[..., Any], *, sees_state: bool = False, params: Any = None, uses_hidden: bool = True
+    name: str,
+    choose: Callable[..., Any],
+    *,
+    sees_state: bool = False,
+    params: Any = None,
+    uses_hidden: bool = True,
+    draws: bool = True,
 ) -> Agent:
     """Makes an agent that keeps nothing between moves.
 
@@ -56,6 +65,7 @@ def memoryless(
       sees_state: see `Agent`.
       params: what `choose` is given as params.
       uses_hidden: see `Agent`.
+      draws: see `Agent`.
     """
 
     def act(params: Any, keys: Any, memory: tuple, views: Any, seats: Any, active: Any) -> tuple[Any, tuple]:
@@ -65,7 +75,8 @@ def memoryless(
             _check_actions(name, actions, len(seats))
         return actions, memory
 
-    return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state, params, uses_hidden=uses_hidden)
+    agent = Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state, params)
+    return agent._replace(uses_hidden=uses_hidden, draws=draws)
 
 
 def _check_actions(name: str, actions: Any, count: int) -> None:

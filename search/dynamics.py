@@ -170,10 +170,19 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
         at_once=moves_at_once(game),
         arm_groups=game.arm_groups if arms is None and has_groups(game) else (),
         arms_listed=game.num_arms + 1 < game.num_actions,  # where all but the pass are arms, there is nothing to list
+        follows_chance=None if has_chance(game) else lambda states: jnp.zeros_like(states.terminated),
         view=state,
         num_seats=game.num_players,
         last_action=game.num_actions - (2 if game.pass_action == game.num_actions - 1 else 1),
     )
+
+
+def has_chance(game: Game) -> bool:
+    """Says whether a game draws something in its steps; one without `draw_chance` may."""
+    if not hasattr(game, "draw_chance"):
+        return True
+    key, actions = jax.eval_shape(lambda: jax.random.key(0)), jax.ShapeDtypeStruct((game.num_players,), jnp.int32)
+    return bool(jax.tree.leaves(jax.eval_shape(game.draw_chance, key, arguments.state_of(game), actions)))
 
 
 def check_turns(game: Game | Dynamics, use: str) -> None:

@@ -224,7 +224,9 @@ def model_of(
             raise ValueError(f"{setting}={name!r}: needs weights")
         return _by_network(game, evaluate, outputs)
     if name == STILL:
-        return memoryless(STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True)
+        return memoryless(
+            STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True, draws=False
+        )
     entries = {entry.name: entry for entry in registration(game.name).agents}
     if name not in entries:
         others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
@@ -347,4 +349,4 @@ def _by_network(game: Game, evaluate: Evaluate, outputs: Outputs | None) -> Agen
         best = jnp.argmax(scores, -1, keepdims=True)
         return jnp.take_along_axis(arms, best, axis=1)[:, 0]
 
-    return memoryless(NETWORK, choose, sees_state=True)
+    return memoryless(NETWORK, choose, sees_state=True, draws=False)

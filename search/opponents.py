@@ -22,7 +22,7 @@ from jaxgames.game import Game, is_hidden
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search import arguments
-from search.dynamics import Dynamics, dynamics_of
+from search.dynamics import Dynamics, dynamics_of, has_chance
 from search.planner import of_seat
 from search.reductions import picked
 from search.rivals import Rival
@@ -112,7 +112,7 @@ def switching(first: Agent, second: Agent, after: int) -> Agent:
 
     Args:
       first: asked for the first steps; `params` of the new agent are its own.
-      second: asked from then on; it has no parameters.
+      second: asked from then on, with an empty memory at first, as it has not made the moves before; it has its own parameters.
       after: so many steps.
     """
     if after < 0:
@@ -137,11 +137,12 @@ def switching(first: Agent, second: Agent, after: int) -> Agent:
 
         # Where all are below the switch, the first is not asked at all.
         chosen, one = jax.lax.cond(early.any(), ask, lambda one: (jnp.zeros(len(seats), jnp.int32), one), one)
-        later, other = second.act(second.params, keys, other, views, seats, active)
+        later, other = second.act(second.params, keys, other, views, seats, active & ~early)
         return jnp.where(early, chosen, later), (count + active, one, other)
 
     name = f"{first.name}, {second.name} after {after} steps"
-    return Agent(name, init, reset, act, first.sees_state, first.params, uses_hidden=first.uses_hidden or second.uses_hidden)
+    agent = Agent(name, init, reset, act, first.sees_state, first.params)
+    return agent._replace(uses_hidden=first.uses_hidden or second.uses_hidden, draws=first.draws or second.draws)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,7 +218,7 @@ class _Modelled:
             at_once=not alone and not self.in_turn,
             replied=self.replied,
             arm_groups=self.plain.arm_groups,
-            follows_chance=self._steps if self.has_plies else None,
+            follows_chance=self._follows_chance(),
             arms_listed=self.plain.arms_listed,
             view=self.plain.view,
             last_action=self.plain.last_action,
@@ -297,6 +298,12 @@ class _Modelled:
         if not self.shared_answers:
             return nodes
         return nodes._replace(seed=random_bits.bits(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _REPLY)), reply))
+
+    def _follows_chance(self) -> Callable[[ModelledNode], Array] | None:
+        """Which nodes' steps depend on chance: none if neither models nor the game draw, else those that complete a step."""
+        if not (has_chance(self.game) or any(agent.draws for agent, _ in self.models)):
+            return lambda nodes: jnp.zeros_like(nodes.seat, bool)
+        return self._steps if self.has_plies else None
 
     def _steps(self, nodes: ModelledNode) -> Array:
         """Says where the next choice completes a step of the game, bool [L]; else it waits for that of the rival."""

@@ -44,7 +44,7 @@ def random_agent(game: Clash) -> Agent:
     def choose(state: State, key: Array, seat: Array) -> Array:
         return _of_seat(random_actions(game.config, state, random_bits.lane_key(key)), seat)
 
-    return _agent("random", choose)
+    return _agent("random", choose, draws=True)
 
 
 def guard_agent(game: Clash) -> Agent:
@@ -64,17 +64,17 @@ def agent_of(name: str, actions: Callable[[State], Array]) -> Agent:
         del key
         return _of_seat(actions(state), seat)
 
-    return _agent(name, choose)
+    return _agent(name, choose, draws=False)
 
 
-def _agent(name: str, choose: Any) -> Agent:
+def _agent(name: str, choose: Any, *, draws: bool) -> Agent:
     """A player without memory. It looks at the state, but at nothing that is hidden from its seat."""
 
     def chosen(params: None, keys: Array, views: State, seats: Array) -> Array:
         del params
         return jax.vmap(choose)(views, keys, seats).astype(jnp.int32)
 
-    return memoryless(name, chosen, sees_state=True, uses_hidden=False)
+    return memoryless(name, chosen, sees_state=True, uses_hidden=False, draws=draws)
 
 
 def _of_seat(actions: Array, seat: Array) -> Array:

@@ -25,7 +25,7 @@ def random_agent(game: HeroAcademy) -> Agent:
         rank = random_bits.below(random_bits.bits(random_bits.lane_key(key), 0), legal.count())
         return legal.pick(rank)
 
-    return _agent("random", choose)
+    return _agent("random", choose, draws=True)
 
 
 def best_rated_agent(game: HeroAcademy) -> Agent:
@@ -35,14 +35,14 @@ def best_rated_agent(game: HeroAcademy) -> Agent:
         del key
         return ratings.best(game.config, state, game.legal_set(state, pruned=True))
 
-    return _agent("best_rated", choose)
+    return _agent("best_rated", choose, draws=False)
 
 
-def _agent(name: str, choose: Callable[[Array, Any], Array]) -> Agent:
+def _agent(name: str, choose: Callable[[Array, Any], Array], *, draws: bool) -> Agent:
     """A player without memory. It looks at the state, but at nothing that is hidden from the player to move."""
 
     def chosen(params: None, keys: Array, views: Any, seats: Array) -> Array:
         del params, seats
         return jax.vmap(choose)(keys, views).astype(jnp.int32)
 
-    return memoryless(name, chosen, sees_state=True, uses_hidden=False)
+    return memoryless(name, chosen, sees_state=True, uses_hidden=False, draws=draws)

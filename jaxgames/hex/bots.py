@@ -66,4 +66,4 @@ def path_agent(game: Hex) -> Agent:
         score = jnp.where(free, through(0) + through(1) + eccentricity, jnp.inf)
         return score.argmin().astype(jnp.int32)
 
-    return memoryless("path", lambda params, keys, views, seats: jax.vmap(choose)(views))
+    return memoryless("path", lambda params, keys, views, seats: jax.vmap(choose)(views), draws=False)

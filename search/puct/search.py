@@ -63,7 +63,7 @@ class Settings:
         visits).
       replies: where chance plays a part (dice, or models that draw), a node holds so many samples of what comes after each arm,
         and each visit goes on with one of them, drawn again; an arm's visits and value are of all its samples together. 1: what
-        was drawn first holds for the whole search.
+        was drawn first holds for the whole search; so it is where nothing is drawn.
       random_starts: share of the simulations that begin somewhere down the most visited line, and there with an arm drawn at
         random; what lies above is not credited (CrazyAra: 1/20 and 1/100 together).
       microbatch_size: at most so many of the lanes that need a plan are worked on together, then the next; None: all lanes, also

@@ -13,6 +13,7 @@ import jaxgames
 from jaxgames.registration import Defaults, NoSettings, Registration, name_and_mode
 
 GAMES = ("pommerman", "hex", "hero_academy", "clash", "stratego")
+DRAW_NOTHING = {"hex": {"path"}, "hero_academy": {"best_rated"}, "clash": {"guard", "counter"}}
 
 
 def test_the_games_that_come_with_the_package():
@@ -32,6 +33,8 @@ def test_the_games_that_come_with_the_package():
         for agent in entry.agents:
             assert agent.build(game, agent.settings()).name == agent.name
         assert len({agent.name for agent in entry.agents}) == len(entry.agents)
+        bots = [agent.build(game, agent.settings()) for agent in entry.agents]
+        assert {bot.name for bot in bots if not bot.draws} == DRAW_NOTHING.get(name, set())
 
 
 def test_encoders_by_name():

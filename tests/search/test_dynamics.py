@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
 from jaxgames.turns import moves_at_once
 from search import puct
 from search.dynamics import dynamics_of
@@ -52,6 +53,36 @@ def test_all_move_at_once_however_the_game_says_so(to_play):
 ])  # fmt: skip
 def test_somebody_is_to_move(to_play):
     assert not moves_at_once(tug_whose_mover_is(to_play))
+
+
+class Dice:
+    """A tug of war that does not tell what it draws."""
+
+    def __init__(self):
+        self.game = Tug()
+
+    def __getattr__(self, name):
+        if name == "draw_chance":
+            raise AttributeError(name)
+        return getattr(self.game, name)
+
+
+@pytest.mark.parametrize(
+    "game, draws",
+    [
+        (jaxgames.make("hex", "hex-3"), False),
+        (jaxgames.make("pommerman"), False),
+        (jaxgames.make("hero_academy", "tiny:draws=random"), True),
+        (jaxgames.make("hero_academy", "tiny"), False),
+        (Tug(slips=True), True),
+        (Dice(), True),
+    ],
+    ids=["hex", "pommerman", "random draws", "seeded draws", "slips", "not told"],
+)
+def test_whether_chance_plays_a_part_is_known(game, draws):
+    shapes = jax.eval_shape(jax.vmap(game.init), jax.random.split(jax.random.key(0), 2))
+    told = jax.jit(lambda: dynamics_of(game).is_random(jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)))()
+    assert told.tolist() == [draws] * 2
 
 
 @dataclasses.dataclass(frozen=True)

@@ -485,6 +485,14 @@ def test_a_still_model_passes():
     assert actions.tolist() == [0, 0, 0]
 
 
+def test_models_say_whether_they_draw():
+    def draws(name):
+        return model_of(FFA, name, lambda *_: None).draws
+
+    assert not draws("still") and not draws("network")
+    assert draws("simple") and draws("simple_unbiased") and draws("random")
+
+
 def stay(params, keys, views, seats):
     return jnp.full_like(seats, params)
 

@@ -13,7 +13,6 @@ from jaxgames.agent import Agent, memoryless
 from search import fdts, mcs, puct
 from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
-from search.puct import tree as puct_tree
 from search.puct.search import Settings
 from tests.jaxgames.hex.playing import at
 from tests.search import puct_reference
@@ -207,53 +206,6 @@ def test_nodes_stay_as_they_are_where_the_own_seat_is_out(rival):
         assert (after.state.step_count > before.state.step_count)[~over].all()
 
 
-def searched_against_a_coin(settings):
-    """The trees of a search against a model that draws its moves."""
-    coin = memoryless(
-        "coin", lambda params, keys, views, seats: jax.vmap(jax.random.randint, (0, None, None, None))(keys, (), 0, 2)
-    )
-    game = Tug(length=30, max_steps=60, marks=1 << 20)
-    planner = puct.puct(single_player(game, coin, shared_answers=True), opinion, settings)
-    states, seats = states_of(game, range(LANES)), np.zeros(LANES, np.int32)
-    params = {"own": weights(1), "opponents": None}
-    return planned(planner, params, jax.random.split(jax.random.key(2), LANES), states, seats)[1]
-
-
-@pytest.mark.slow
-def test_a_walk_that_explores_is_credited_with_several_replies_too():
-    """Where the reply that it meets was not known, its line ends there, and an arm is drawn."""
-    tree = searched_against_a_coin(Settings(120, replies=3, random_starts=1.0))
-    words, number = tree.numbers.astype(int), np.arange(tree.num_children)
-    arms = (number < words[:, puct_tree.OPENED, :1]) & np.asarray(tree.used).reshape(-1, 1)
-    nodes = (words[:, [puct_tree.CHILD, *range(puct_tree.REPLIES, words.shape[1])], 1:] > 0).sum(1)
-    assert nodes[arms].sum() > 500 and (words[:, puct_tree.VISITS, 1:] >= nodes)[arms].all()
-
-
-@pytest.mark.parametrize("at_once", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_a_node_holds_several_replies_of_its_models(at_once):
-    """Each visit goes on with one of them; an arm counts all of its replies together, and each is a node of its own."""
-    count = 3
-    tree = searched_against_a_coin(Settings(120, replies=count, leaf_parallelism=at_once))
-    words, used = tree.numbers, tree.used
-    several = 0
-    for lane in range(LANES):
-        for node in np.flatnonzero(used[lane]):
-            row = lane * tree.num_nodes + node
-            for column in range(1, 1 + int(words[row, puct_tree.OPENED, 0])):
-                kept = words[row, [puct_tree.CHILD, *range(puct_tree.REPLIES, words.shape[1])], column].astype(int)
-                nodes = kept[kept > 0]
-                assert 1 <= len(nodes) == len(set(nodes)) <= count
-                assert words[row, puct_tree.VISITS, column] == words[lane * tree.num_nodes + nodes, puct_tree.VISITS, 0].sum()
-                several += len(nodes) > 1
-    assert several > 20
-    words_of_first = words[np.arange(LANES) * tree.num_nodes, :, 1].astype(int)
-    mark_of = jax.jit(lambda tree, node: tree.states(node).state.mark)
-    first, second = (np.asarray(mark_of(tree, words_of_first[:, word])) for word in (puct_tree.CHILD, puct_tree.REPLIES))
-    assert (first != second).any(), "replies differ"
-    with pytest.raises(ValueError, match=r"^replies=2: must be 1 with mcts_solver"):
-        Settings(replies=2, mcts_solver=True)
-
-
 def test_a_model_is_followed_by_another_below_some_depth():
     agent = switching(steady_player(PULL), steady_player(REST), 2)
     memory, ones, views, seats = agent.init(3), np.array([True, True, False]), np.zeros(3, np.float32), np.zeros(3, np.int32)
@@ -266,6 +218,18 @@ def test_a_model_is_followed_by_another_below_some_depth():
     assert memory[0].tolist() == [0, 3, 0]
     with pytest.raises(ValueError, match=r"^after=-1: must be >= 0$"):
         switching(steady_player(PULL), steady_player(REST), -1)
+
+
+def test_who_takes_over_remembers_nothing_of_the_moves_before():
+    agent = switching(steady_player(SHOUT), echo(), 3)
+    memory, ones, views, seats = agent.init(2), np.array([True, False]), np.zeros(2, np.float32), np.zeros(2, np.int32)
+    keys, act, told, asked = jax.random.split(jax.random.key(0), 2), jax.jit(agent.act), [], []
+    for _ in range(6):
+        actions, memory = act(None, keys, memory, views, seats, ones)
+        told.append(int(actions[0]))
+        asked.append(memory[2].tolist())
+    assert told == [SHOUT, SHOUT, SHOUT, PULL, REST, PULL]
+    assert asked == [[0, 0], [0, 0], [0, 0], [1, 0], [2, 0], [3, 0]]
 
 
 def test_a_neural_opponent_is_one_batch_and_new_weights_compile_nothing():

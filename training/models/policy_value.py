@@ -153,7 +153,8 @@ class PolicyValue(NamedTuple):
                 scores = scores + noise(keys)  # the world was drawn with the keys themselves
             return jax.vmap(encoder.actions)(jnp.argmax(scores, -1), seats)
 
-        return memoryless(name, choose, sees_state=not (hidden or observes), params=params, uses_hidden=False)
+        sees_state, draws = not (hidden or observes), hidden or not greedy
+        return memoryless(name, choose, sees_state=sees_state, params=params, uses_hidden=False, draws=draws)
 
 
 def of_likeliest_group(scores: Array, groups: Sequence[int]) -> Array:

@@ -213,6 +213,11 @@ def test_a_network_of_other_cards_is_refused(tmp_path):
 # --- where something is hidden -----------------------------------------------------------------------------------------
 
 
+def test_it_draws_nothing_where_it_sees_all_and_takes_the_likeliest():
+    assert not pommerman().agent().draws and pommerman().agent(greedy=False).draws
+    assert policy_value.make(PolicyValueConfig("hex", "adh-3")).agent().draws, "it draws what is hidden"
+
+
 def test_in_dark_hex_it_tries_what_it_does_not_know_to_be_taken():
     """Also where a stone may lie that it has not met; in its own direction, so that the second player's rows are columns."""
     game = jaxgames.make("hex", "adh-3")
