@@ -92,6 +92,27 @@ MODELS = (
 )
 
 
+# Simulations of which a move takes about as long as one of FDTS with 100 simulations of 20 steps, by who is the model.
+_EQUAL = {
+    "modelled_fdts:leaf_parallelism=4,values=prospects": {"simple": 60, "simple_unbiased": 40},
+    "modelled_mcts:leaf_parallelism=4,values=prospects": {"simple": 60, "simple_unbiased": 40},
+    "sp_mcts:weights=none,values=prospects,replies=4": {"simple": 400, "simple_unbiased": 400},
+    "tp_mcts:weights=none,values=prospects,replies=4": {"simple": 300, "simple_unbiased": 300},
+    "sp_mcts:replies=4": {"simple": 48, "simple_unbiased": 48},
+    "tp_mcts:replies=4": {"simple": 48, "simple_unbiased": 48},
+}
+_SELF_PLAY = ("fdts:num_simulations=100", "oep:num_simulations=240")
+EQUAL_TIME = (
+    *((player, opponent) for player in _SELF_PLAY for opponent in OPPONENTS),
+    *(
+        (f"{player},num_simulations={count},model={opponent}{root}", opponent)
+        for root in (",root=true", "")
+        for player, counts in _EQUAL.items()
+        for opponent, count in counts.items()
+    ),
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class OpponentModelsPlan(Plan):
     """How much to play.
@@ -147,7 +168,12 @@ def models(plan: OpponentModelsPlan) -> list[Measurement]:
     return plan.contests(MODELS)
 
 
-PARTS = {"oracles": oracles, "fair": fair, "replies": replies, "models": models}
+def equal_time(plan: OpponentModelsPlan) -> list[Measurement]:
+    """The players with and without the full state, each with the right model, at equal time per move."""
+    return plan.contests(EQUAL_TIME)
+
+
+PARTS = {"equal_time": equal_time, "oracles": oracles, "fair": fair, "replies": replies, "models": models}
 
 
 def texts(plan: OpponentModelsPlan) -> dict[str, str]:

@@ -14,7 +14,7 @@ def test_the_page(tmp_path):
     page = page_of(PAGE, tmp_path, result)
     row = "SimpleAgents | 80.0 (71–87) | 15.0 (9–23) | 5.0 (2–11) | 80.0 / 10.0 / 10.0 | 100 | 3.0 |"
     assert "| `sp_mcts:weights=none,root=true,num_simulations=256,values=prospects` | " + row in page
-    assert page.count(row) == 25 and "model=network,switch_after=3,then=simple" in page
+    assert page.count(row) == 39 and "model=network,switch_after=3,then=simple" in page
 
 
 def test_every_contest_has_a_file_of_its_own(tmp_path):
