@@ -60,13 +60,14 @@ def choices(plan: AlphazePlan) -> list[Measurement]:
 
 
 def flattened(plan: AlphazePlan) -> list[Measurement]:
-    """PC-PIMC with flattened priors against PIMC with those of the network, by the nodes and the network."""
+    """PC-PIMC with flattened priors against PIMC with those of the network or flattened ones, by nodes, network, and whether both."""
     counts = NUMBERS_OF_NODES["pimc"][1:3]
 
-    def one(count: int, network: str) -> Measurement:
-        return Measurement(f"hex-5x5-flattened-{count}-{network}", partial(_match, plan, count, network), (count, network))
+    def one(count: int, network: str, both: bool) -> Measurement:
+        name = f"hex-5x5-flattened-{'both-' if both else ''}{count}-{network}"
+        return Measurement(name, partial(_match, plan, count, network, both), (count, network, both))
 
-    return [one(count, network) for count in counts for network in LONG]
+    return [one(count, network, both) for both in (False, True) for count in counts for network in LONG]
 
 
 def certainty(plan: AlphazePlan) -> list[Measurement]:
@@ -144,10 +145,10 @@ def _found(plan: AlphazePlan, network: str, positions: Positions, search: str, *
     return Found(*(np.asarray(part)[np.arange(batch), np.asarray(positions.seats)] for part in parts))
 
 
-def _match(plan: AlphazePlan, nodes: int, network: str) -> dict[str, Any]:
-    """Plays PC-PIMC with flattened priors against PIMC."""
-    settings: tuple[dict[str, float], ...] = ({"prior_temperature": FLATTENED}, {})
-    pairs = zip(("pc_pimc", "pimc"), settings, strict=True)
+def _match(plan: AlphazePlan, nodes: int, network: str, both: bool) -> dict[str, Any]:
+    """Plays PC-PIMC with flattened priors against PIMC, whose priors are flattened too if they are to be."""
+    flat = {"prior_temperature": FLATTENED}
+    pairs = (("pc_pimc", flat), ("pimc", flat if both else {}))
     made = [_planner(plan, network, search, num_simulations=nodes, **more) for search, more in pairs]
     sides = [as_agent(planner)._replace(params=params) for planner, params in made]
     points = play_pair(_game(), sides, jax.random.key(SEED), 2 * plan.games)
