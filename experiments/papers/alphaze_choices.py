@@ -60,7 +60,7 @@ def choices(plan: AlphazePlan) -> list[Measurement]:
 
 
 def flattened(plan: AlphazePlan) -> list[Measurement]:
-    """PC-PIMC with flattened priors against PIMC with those of the network or flattened ones, by nodes, network, and whether both."""
+    """PC-PIMC with flattened priors against PIMC with plain or flattened ones: by nodes, network, and whether both are."""
     counts = NUMBERS_OF_NODES["pimc"][1:3]
 
     def one(count: int, network: str, both: bool) -> Measurement:

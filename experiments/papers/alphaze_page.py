@@ -197,16 +197,16 @@ def _choices_table(plan: AlphazePlan) -> str:
 
 
 def _flattened_table(plan: AlphazePlan) -> str:
-    """Points of PC-PIMC with flattened priors against PIMC, and of PC-PIMC as it is."""
+    """Points of PC-PIMC against PIMC, with the network's priors and with flattened ones."""
     plain = {(count, network): one for (rival, count, network), one in plan.found(by_nodes(plan)).items() if rival == "pimc"}
+    found = plan.found(flattened(plan))
     rows = []
-    for (count, network), one in plan.found(flattened(plan)).items():
-        before = plain.get((count, network))
-        shown = interval(before["wins"], before["games"]) if before else NONE
-        rows.append([str(count), LONG[network].title, *_points(one), shown])
-    return markdown(
-        ["nodes per world", "network of", "points with flattened priors, %", "games", "as the network gives them, %"], rows
-    )
+    for count, network in dict.fromkeys((count, network) for count, network, _ in found):
+        columns = (plain.get((count, network)), *(found.get((count, network, both)) for both in (False, True)))
+        shown = [interval(one["wins"], one["games"]) if one else NONE for one in columns]
+        rows.append([str(count), LONG[network].title, *shown])
+    head = ["nodes per world", "network of", "priors as the network gives them, %", "flattened for PC-PIMC, %", "for both, %"]
+    return markdown(head, rows)
 
 
 def _duels_table(plan: AlphazePlan) -> str:

@@ -61,7 +61,7 @@ def test_the_page(tmp_path):
         "| PIMC, the value after each action | 400 | PIMC | 75.0 (69–80) | 200 |",
         "| 20 | 75.0 (69–80) | 75.0 (69–80) |",
         "| PIMC | 32 | 2.1 | 80 | 12 | -0.250 | +0.500 | +0.750 |",
-        "| 200 | PIMC | 75.0 (69–80) | 200 | 75.0 (69–80) |",
+        "| 200 | PIMC | 75.0 (69–80) | 75.0 (69–80) | 75.0 (69–80) |",
         "| TSL + PC-PIMC | 60.0 | 90.0 | 90–90 | 3 | 2.0 | 1234 |",
         "more than <!-- text most -->88.0<!-- /text --> %",
         "Network `tiny`, 4 worlds x 24 simulations, 2048 searches in 200 games, 2.0 minutes.",
