@@ -40,6 +40,7 @@ SELF_TAUGHT_SMALL, SELF_TAUGHT_LARGE = (
 )
 # The budget of the paper's tournament, which three worlds share
 SELF_TAUGHT_TOURNAMENT = SELF_TAUGHT_LARGE.replace("=800", f"={25_000 // 3}")
+FLATTENED = ",prior_temperature=1.7"  # as the published program plays
 AHEAD_TOO = ",ahead_worlds=60"  # one move, in sixty worlds, beside the search in three
 NUMBERS_OF_WORLDS = (1, 3, 6, 10, 12, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
@@ -188,6 +189,7 @@ def self_taught(plan: StrategoPlan) -> list[Measurement]:
         Match(f"{TRUE},{LONG_NETWORK}", "hunt"),
         *(Match(player, bot) for player in players for bot in BOTS),
         Match(SELF_TAUGHT_SMALL, "hunt"),
+        *(Match(player + FLATTENED, "hunt") for player in (SELF_TAUGHT, SELF_TAUGHT_SMALL)),
         Match(SELF_TAUGHT_LARGE + AHEAD_TOO, "hunt"),
     ]
     return plan.matches(ours) + plan.matches([Match(SELF_TAUGHT_LARGE, NO_NETWORK)], few=True)
