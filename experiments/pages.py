@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from training.storage.files import write_atomically
+from training.storage.files import write_alone
 
 NONE = "–"
 _OPEN = re.compile(r"<!-- (?:table|text) ")
@@ -14,7 +14,7 @@ _PLACE = re.compile(r"<!-- (table|text) ([\w-]+) -->.*?<!-- /\1 -->", flags=re.D
 
 
 def fill(page: Path, parts: Mapping[str, str], template: Path | None = None, *, others_stay: bool = False) -> None:
-    """Writes a page again, with its parts between their marks.
+    """Writes a page again, with its parts between their marks; of several processes, one calls.
 
     Marks are `<!-- table NAME -->` and `<!-- /table -->`, each on a line of its own, or `<!-- text NAME -->` and `<!-- /text -->`
     within a line.
@@ -44,7 +44,7 @@ def fill(page: Path, parts: Mapping[str, str], template: Path | None = None, *, 
         end = "\n" if kind == "table" else ""
         return f"<!-- {kind} {name} -->{end}{parts[name] or NONE}{end}<!-- /{kind} -->"
 
-    write_atomically(page, _PLACE.sub(filled, text))
+    write_alone({page: _PLACE.sub(filled, text)})
 
 
 def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 FAREWELL = "jaxgames: the end was told"  # after this line there is nothing more to tell
+PULSE = "jaxgames: runs"  # once a second, from a process that has not been stopped
 _FATAL = re.compile(r"^F\d{4} .*distributed service detected fatal errors.*absl::Status: (?P<status>.*)")
 _LOGGED = re.compile(r"^[EWIF]\d{4} ")
 _NOISE = re.compile(r"^[EWI]\d{4} .*(coordination|preemption)")
@@ -20,8 +22,8 @@ def main(arguments: Sequence[str]) -> None:
     """Passes lines from stdin to stderr: what JAX says at the end as one line.
 
     Args:
-      arguments: number of this process, how many there are, the coordinator's address, seconds to wait at the start, and
-        between signs of life.
+      arguments: number of this process, how many there are ("several" where that is not known), the coordinator's address (""
+        where JAX finds it), seconds to wait at the start, and between signs of life.
     """
     index, count, address, patience, silence = arguments
     for line in told(sys.stdin, index, count, address, patience, silence):
@@ -29,19 +31,52 @@ def main(arguments: Sequence[str]) -> None:
         sys.stderr.flush()
 
 
-def told(lines: Iterable[str], index: str, count: str, address: str, patience: str, silence: str) -> Iterator[str]:
+class Pulse:
+    """When a process gave signs of life. One that was stopped finds, when it goes on, that the others are silent."""
+
+    def __init__(self, silence: float) -> None:
+        self._silence = silence
+        self._last, self._stood = float("inf"), -float("inf")  # when the last sign came, and when the last pause ended
+
+    def beat(self, now: float) -> None:
+        """Takes note of a sign of life."""
+        if self._paused(now):
+            self._stood = now
+        self._last = now
+
+    def stood_still(self, now: float) -> bool:
+        """Says whether the process has just been silent for so long that others may have missed it."""
+        return self._paused(now) or now - self._stood < self._silence
+
+    def _paused(self, now: float) -> bool:
+        """Says whether more than half of the allowed silence is over: the last sign that others had may be as much older."""
+        return now - self._last > self._silence / 2
+
+
+def told(
+    lines: Iterable[str],
+    index: str,
+    count: str,
+    address: str,
+    patience: str,
+    silence: str,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[str]:
     """Gives what is to be printed of what a process writes to stderr; arguments as in `main`."""
-    reading, of_noise = iter(lines), False
+    reading, of_noise, pulse = iter(lines), False, Pulse(float(silence))
     for line in reading:
         if line.strip() == FAREWELL:
             break
+        if line.strip() == PULSE:
+            pulse.beat(clock())
+            continue
         if found := _FATAL.match(line):
-            rest = [found["status"]]
+            rest, stood = [found["status"]], pulse.stood_still(clock())
             for more in reading:
                 if more.startswith("***"):
                     break
-                rest.append(more.strip())
-            yield f"error: {verdict(' '.join(rest).strip(), index, count, address, patience, silence)}\n"
+                rest.append("" if more.strip() == PULSE else more.strip())
+            yield f"error: {verdict(' '.join(rest).strip(), index, count, address, patience, silence, stood=stood)}\n"
             break
         of_noise = bool(_NOISE.match(line)) or (of_noise and not _LOGGED.match(line))  # with the lines that follow
         if not of_noise:
@@ -50,31 +85,59 @@ def told(lines: Iterable[str], index: str, count: str, address: str, patience: s
         pass
 
 
-def verdict(status: str, index: str, count: str, address: str, patience: str, silence: str) -> str:
-    """Says in a few words what a status of JAX's coordination service means; arguments as in `main`."""
+def verdict(status: str, index: str, count: str, address: str, patience: str, silence: str, *, stood: bool = False) -> str:
+    """Says in a few words what a status of JAX's coordination service means.
+
+    Args:
+      status: of the service.
+      index: as the other arguments, see `main`.
+      count: see `main`.
+      address: see `main`.
+      patience: see `main`.
+      silence: see `main`.
+      stood: this process itself has just stood still.
+    """
     me, again = f"process {index} of {count}", "start all again, with --resume where there are checkpoints"
+    where = address or "that JAX has found"
     missed = f"{me} gave no sign of life for {silence} s, and the others have ended: {again}"
+    late = f"(no sign of life for {silence} s): {me} ends too; {again}"
     if "RegisterTask" in status and "DEADLINE_EXCEEDED" in status:
-        who = f"not all of the {count} processes have come" if index == "0" else f"the coordinator {address} has not answered"
-        missing = "" if index == "0" else f", or not all of the {count} processes have come, or it counts others"
-        return f"{me}: {who} within {patience} s{missing}: start all of them, with the same --coordinator and --num-processes"
+        return f"{me}: {_in_vain(index, count, address, patience)}"
+    if stood:
+        return missed
+    if "/Heartbeat" in status and "DEADLINE_EXCEEDED" in status:
+        return f"process 0 of {count}, the coordinator {where}, has died or hangs {late}"
     if found := re.search(r"Unexpected task registered with task=\D*(\d+)", status):
-        return f"process_id={found[1]}: the coordinator {address} counts fewer processes: give all the same --num-processes"
+        return f"process_id={found[1]}: the coordinator {where} counts fewer processes: give all the same --num-processes"
     if found := re.search(r"(\d+) unexpectedly tried to connect", status):
         return f"process_id={found[1]}: was given to two processes, or started again alone: give each its own, and {again}"
     if found := re.search(r"unhealthy \(stopped sending heartbeats\):([\s\d,]+)", status):
         lost = found[1].replace(",", " ").split()
         others = f"process {', '.join(lost)} of {count} has died or hangs, or was interrupted"
-        return missed if index in lost else f"{others} (no sign of life for {silence} s): {me} ends too; {again}"
+        return missed if index in lost else f"{others} {late}"
     if "already-in-error" in status:
         return missed
     if "header with status" in status.lower():  # of HTTP
-        return f"coordinator={address!r}: another program answers there, maybe a proxy: give host and port of process 0"
+        return f"coordinator={where!r}: another program answers there, maybe a proxy: give host and port of process 0"
     if "Failed to send RPC" in status or "Socket closed" in status:
-        return f"process 0 of {count}, the coordinator {address}, has died or cannot be reached: {me} ends too; {again}"
+        return f"process 0 of {count}, the coordinator {where}, has died or cannot be reached: {me} ends too; {again}"
     if "Shutdown barrier" in status:
         return f"{me} ends, because others have not come to the end: see what they said; {again}"
     return f"{me} ends, because another one did ({status[:200]}): {again}"
+
+
+def _in_vain(index: str, count: str, address: str, patience: str) -> str:
+    """Says for whom a process has waited at the start, and what to do; arguments as in `main`."""
+    if not address:
+        advice = "start all of them in one step or job, and let them reach the machine of process 0"
+    else:
+        advice = "start all of them, with the same --coordinator and --num-processes, where they can reach that address"
+    where = address or "that JAX has found"
+    if index == "0":
+        return f"not all of the {count} processes have come to the coordinator {where} within {patience} s: {advice}"
+    absent = f"not all of the {count} processes have come"
+    others = f"{absent}, or it counts others, or number {index} is taken" if address else absent
+    return f"the coordinator {where} has not answered within {patience} s, or {others}: {advice}"
 
 
 if __name__ == "__main__":

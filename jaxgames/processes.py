@@ -11,26 +11,31 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import resource
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from jaxgames import last_words
+from jaxgames import cluster, last_words, vigil
 
 Result = TypeVar("Result")
 
 SILENCE = 10  # seconds without a sign of life after which a process counts as lost
 _FAREWELL_SECONDS = 10  # at the end, for the others to come to theirs
+_MOMENT = 3  # seconds, after an error, for others that have met the same one
 AUTO, NONE = "auto", "none"
+_HOST = re.compile(r"[\w.-]+|\[[\da-fA-F:.]+(%\w+)?\]")  # a name, an IPv4 address, or an IPv6 address in brackets
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +65,7 @@ class Processes:
                 raise ValueError("num_processes and process_id: belong to --coordinator HOST:PORT, which is missing")
             return
         host, colon, port = self.coordinator.rpartition(":")
-        if not (host and colon and port.isdecimal()):
+        if not (_HOST.fullmatch(host) and colon and port.isdecimal()):
             raise ValueError(f"coordinator={self.coordinator!r}: must be HOST:PORT, auto or none")
         if not 0 < int(port) < 65536:
             raise ValueError(f"coordinator={self.coordinator!r}: the port must be in 1..65535")
@@ -74,11 +79,13 @@ class Processes:
 
 @dataclasses.dataclass
 class _Present:
-    """What is true of this process; a coordinator holds its port by the socket `claim`."""
+    """What is true of this process; a coordinator holds its port by the socket `claim`, and `here` of all run on this machine."""
 
     index: int = 0
     count: int = 1
     claim: int = -1
+    here: int = 1
+    calls: vigil.CommonCalls = dataclasses.field(default_factory=vigil.CommonCalls)
 
 
 _present = _Present()
@@ -92,6 +99,11 @@ def index() -> int:
 def count() -> int:
     """Returns how many processes there are."""
     return _present.count
+
+
+def on_this_machine() -> int:
+    """Returns how many of the processes run on this machine, and share its memory; this one counts."""
+    return _present.here
 
 
 def leads() -> bool:
@@ -114,7 +126,7 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
     if how is None:
         return
     address, number, total = how
-    _tell_in_one_line(address, number, total, options.patience)
+    _tell_in_one_line(address, number, total or cluster.count(), options.patience)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # JAX ends by an abort
     _let_compute_go_first()
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
@@ -133,8 +145,10 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
         told = f"coordinator={options.coordinator!r}: JAX cannot find the other processes ({str(error).splitlines()[0]})"
         raise ValueError(f"{told}: give --coordinator HOST:PORT with --num-processes and --process-id, or none") from None
     _present.index, _present.count = (number, total) if total else (jax.process_index(), jax.process_count())
+    vigil.give_signs_of_life()
     _compare({"num_processes": str(count()), **program()}, options.patience)
     _connect()
+    vigil.watch(_present.calls, index(), count(), _client)
 
 
 def _let_compute_go_first() -> None:
@@ -149,36 +163,14 @@ def _let_compute_go_first() -> None:
 
 
 def _how(options: Processes) -> tuple[str, int, int] | None:
-    """Gives address, number and count as far as they are known before JAX asks; None for one process alone."""
-    if options.coordinator == NONE or (options.coordinator == "" and not is_found()):
+    """Gives address, number and count as far as they are known before JAX asks, else "" and 0; None for one process alone."""
+    if options.coordinator == NONE or (options.coordinator == "" and not cluster.is_found()):
         return None
     if options.coordinator in ("", AUTO):
-        return "(found by JAX)", int(_found_index()), 0
+        return "", cluster.index(), 0
     if options.process_id == 0:
         _claim_port(options.coordinator)
     return options.coordinator, options.process_id, options.num_processes
-
-
-def is_found() -> bool:
-    """Says whether the environment is one of several processes that JAX can make out by itself.
-
-    A login shell, a batch script outside of `srun`, and a task that is alone are none.
-    """
-    several = {name: _number(name) > 1 for name in ("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE")}
-    slurm = several["SLURM_STEP_NUM_TASKS"] and several["SLURM_NTASKS"] and "SLURM_STEP_NODELIST" in os.environ
-    pods = "KUBERNETES_SERVICE_HOST" in os.environ and "JOB_COMPLETION_INDEX" in os.environ
-    tpus = "," in os.environ.get("TPU_WORKER_HOSTNAMES", "")
-    return slurm or several["OMPI_COMM_WORLD_SIZE"] or pods or tpus
-
-
-def _found_index() -> int:
-    names = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "JOB_COMPLETION_INDEX", "TPU_WORKER_ID")
-    return next((_number(name) for name in names if name in os.environ), 0)
-
-
-def _number(name: str) -> int:
-    text = os.environ.get(name, "")
-    return int(text) if text.isdecimal() else 0
 
 
 def free_port() -> int:
@@ -253,21 +245,40 @@ def _quiet() -> Iterator[None]:
         os.close(before)
 
 
-def _compare(mine: dict[str, str], patience: int) -> None:
-    """Raises a ValueError, on every process, where one counts other processes or runs another program."""
-    # What JAX itself uses to let processes meet, orbax too. There is no public way before the devices are known.
+def _client() -> Any:
+    """Gives JAX's client of the service by which processes meet, orbax's too; None where there is none.
+
+    There is no public way to it before the devices are known.
+    """
     from jax._src import distributed
 
-    client = distributed.global_state.client
-    assert client is not None
-    client.key_value_set(f"jaxgames/{index()}", json.dumps({"host": socket.gethostname(), **mine}))
+    return distributed.global_state.client
+
+
+def _compare(mine: dict[str, str], patience: int) -> None:
+    """Raises a ValueError, on every process, where one counts other processes or runs another program."""
+    client, here = _client(), socket.gethostname()
+    machine = _machine()
+    client.key_value_set(f"jaxgames/{index()}", json.dumps({"host": here, "machine": machine, "program": mine}))
+    machines = []
     for other in range(count()):
-        theirs = json.loads(client.blocking_key_value_get(f"jaxgames/{other}", patience * 1000))
-        for name, value in mine.items():
-            if theirs.get(name) != value:
-                found, here = theirs.get(name, "nothing"), socket.gethostname()
-                told = f"process {other} on {theirs['host']} has {name}={found}, process {index()} on {here} has {name}={value}"
+        found = json.loads(client.blocking_key_value_get(f"jaxgames/{other}", patience * 1000))
+        theirs, host = found["program"], found["host"]
+        machines.append(found["machine"])
+        for name in mine | theirs:
+            one, own = theirs.get(name, "nothing"), mine.get(name, "nothing")
+            if one != own:
+                told = f"process {other} on {host} has {name}={one}, process {index()} on {here} has {name}={own}"
                 raise ValueError(f"{told}: start all with the same")
+    _present.here = machines.count(machine)
+
+
+def _machine() -> str:
+    """Names the machine, or what counts as one: that whose memory is shared, also by containers with names of their own."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return socket.gethostname()
 
 
 def mesh() -> Mesh:
@@ -282,10 +293,11 @@ def gather(values: Any) -> np.ndarray:
     if count() == 1:
         return values[None]
     over = mesh()
-    own = jax.device_put(values[None], over.devices[index()])
-    spread = NamedSharding(over, PartitionSpec("process"))
-    parts = jax.make_array_from_single_device_arrays((count(), *values.shape), spread, [own])
-    return np.asarray(jax.jit(_same, out_shardings=NamedSharding(over, PartitionSpec()))(parts).addressable_data(0))
+    with _present.calls.one():
+        own = jax.device_put(values[None], over.devices[index()])
+        spread = NamedSharding(over, PartitionSpec("process"))
+        parts = jax.make_array_from_single_device_arrays((count(), *values.shape), spread, [own])
+        return np.asarray(jax.jit(_same, out_shardings=NamedSharding(over, PartitionSpec()))(parts).addressable_data(0))
 
 
 def _same(values: Any) -> Any:
@@ -343,6 +355,8 @@ def _text(error: Exception) -> str:
 def on_first(do: Callable[[], Any]) -> Any:
     """Does something in the first process alone, and waits for it in the others; all get what it gives, which JSON must hold.
 
+    What it does must not wait for the others: they are waiting for it.
+
     Raises:
       OSError, ValueError: in all, where it raises one in the first.
     """
@@ -363,7 +377,8 @@ def _fetched(leaf: Any) -> np.ndarray:
     if not isinstance(leaf.sharding, NamedSharding):
         raise ValueError(f"sharding={leaf.sharding}: must be a NamedSharding")
     everywhere = NamedSharding(leaf.sharding.mesh, PartitionSpec())
-    return np.asarray(jax.jit(_same, out_shardings=everywhere)(leaf).addressable_data(0))
+    with _present.calls.one():
+        return np.asarray(jax.jit(_same, out_shardings=everywhere)(leaf).addressable_data(0))
 
 
 def spread(tree: Any, over: Mesh, spec: PartitionSpec) -> Any:
@@ -381,13 +396,27 @@ def await_verdict(error: BaseException) -> None:
 
 
 def end(*, failed: bool = False) -> None:
-    """Parts from the other processes: at the end of all work, or after an error, which the others may not have met."""
+    """Parts from the other processes: at the end of all work, or after an error, which the others may not have met.
+
+    After an error that the others have not met this ends the process, with code 2: JAX would wait for them, and abort.
+    """
     if count() == 1:
         return
     sys.stdout.flush()
-    if failed:
-        os.write(2, f"{last_words.FAREWELL}\n".encode())
-    else:
-        wait()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    jax.distributed.shutdown()
+    if not failed:
+        wait()
+        jax.distributed.shutdown()
+        return
+    sys.stderr.flush()
+    os.write(2, f"{last_words.FAREWELL}\n".encode())
+    parting = threading.Thread(target=_shut_down, daemon=True)
+    parting.start()
+    parting.join(_MOMENT)
+    if parting.is_alive():
+        os._exit(2)
+
+
+def _shut_down() -> None:
+    with contextlib.suppress(jax.errors.JaxRuntimeError):
+        jax.distributed.shutdown()

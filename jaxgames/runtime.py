@@ -31,7 +31,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
-from jaxgames import checks, plain_argmax
+from jaxgames import checks, plain_argmax, processes
 
 DATA_AXIS = "data"
 
@@ -135,7 +135,10 @@ def data_mesh(num_devices: int | None = None) -> Mesh:
 
 
 def free_memory() -> int | None:
-    """Gives the bytes that are free on the devices of this process, None where that is not known; starts the backend."""
+    """Gives the bytes that are free on the devices of this process, None where that is not known; starts the backend.
+
+    What is free on a machine is shared by the processes on it that work together: each has as much as the others.
+    """
     stats = [device.memory_stats() for device in jax.local_devices()]
     if all(s and "bytes_limit" in s for s in stats):
         return sum(s["bytes_limit"] - s.get("bytes_in_use", 0) for s in stats if s)
@@ -144,7 +147,8 @@ def free_memory() -> int | None:
     except OSError:
         return None
     free = next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
-    limits = [number for number in (free, _rest_of_address_space()) if number is not None]
+    share = None if free is None else free // processes.on_this_machine()
+    limits = [number for number in (share, _rest_of_address_space()) if number is not None]
     return min(limits, default=None)
 
 

@@ -20,12 +20,15 @@ import optax
 from rich.console import Console
 
 from jaxgames import processes, runtime
+from jaxgames.agent import memoryless
 from tests.shared_games import digest, games
 from tests.training.jobs.toy import ToyConfig, ToyJob
+from tests.tug import Tug
 from training.jobs import job, running
 from training.learn.dealing import is_dealt
 from training.learn.learner import Learner, Programs, Updates, check_split
 from training.learn.monte_carlo import MonteCarloConfig
+from training.play import memory
 from training.storage import files
 from training.storage.checkpoints import Checkpoints
 
@@ -49,8 +52,27 @@ def meet(together: processes.Processes, folder: str) -> None:
     runtime.prepare(cores=1)
     processes.start(together)
     found = {"devices": jax.device_count(), "talk": talk(), "disks": disks(Path(folder)), "yields": yields()}
+    found |= {"here": processes.on_this_machine(), "refused": refused(), "free": free()}
     print(json.dumps(found))
     processes.end()
+
+
+def refused() -> str:
+    """What is told where games do not fit into the memory of the second process alone."""
+    bytes_free = 100 if processes.index() == 1 else 2**40
+    with mock.patch.object(runtime, "free_memory", return_value=bytes_free):
+        try:
+            memory.check(Tug(), [memoryless("a", None)] * 2, 8)
+        except ValueError as error:
+            return str(error)
+    return ""
+
+
+def free() -> float:
+    """How much of the memory that is free on this machine this process may take."""
+    mine = runtime.free_memory() or 0
+    with mock.patch.object(processes, "on_this_machine", return_value=1):
+        return mine / (runtime.free_memory() or 1)
 
 
 def yields() -> bool:

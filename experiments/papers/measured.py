@@ -20,7 +20,7 @@ from jaxgames.game import Game
 from training.jobs.folder import check_settings
 from training.play.evaluate import Games, Progress, play
 from training.storage import provenance
-from training.storage.files import write_atomically
+from training.storage.files import write_alone, write_atomically
 from training.storage.json_files import read_json
 from training.storage.shards import Shard, made_from
 
@@ -214,12 +214,13 @@ class Page:
             self._write(plan)
 
     def _write(self, plan: Plan) -> None:
-        made_from(plan.folder / "data", "*.json", lambda: self.write(plan))
+        """Writes in the first process alone: others may not see yet, on a network disk, what it sees."""
+        processes.on_first(lambda: made_from(plan.folder / "data", "*.json", lambda: self.write(plan)))
 
     def write(self, plan: Plan) -> None:
-        """Writes the page and its figures from what has been measured."""
+        """Writes the page and its figures from what has been measured; of several processes, one calls."""
         for name, svg in self.figures(plan).items():
-            write_atomically(plan.folder / f"{name}.svg", svg)
+            write_alone({plan.folder / f"{name}.svg": svg})
         found = [result for name in self._names(plan) if (result := plan.read(name))]
         file = f"{self.name}.md"
         fill(plan.folder / file, self.texts(plan) | {"origins": origins(found)}, provenance.CHECKOUT / "docs" / "results" / file)

@@ -13,8 +13,8 @@ import time
 import pytest
 from rich.console import Console
 
-from jaxgames import processes
-from jaxgames.last_words import FAREWELL, told
+from jaxgames import cluster, processes
+from jaxgames.last_words import FAREWELL, PULSE, told, verdict
 from jaxgames.processes import Processes
 from tests import shared_work
 from tests.processes import ends_of, prepared_environment, run_together, start_python
@@ -31,6 +31,9 @@ from training.learn.dealing import deal_rows, must_deal
         ({"coordinator": "node1:70000"}, "coordinator='node1:70000': the port must be in 1..65535"),
         ({"coordinator": "node1:0"}, "coordinator='node1:0': the port must be in 1..65535"),
         ({"coordinator": ":1234"}, "coordinator=':1234': must be HOST:PORT, auto or none"),
+        ({"coordinator": "http://node1:7014"}, "coordinator='http://node1:7014': must be HOST:PORT, auto or none"),
+        ({"coordinator": "::1:7014"}, "coordinator='::1:7014': must be HOST:PORT"),
+        ({"coordinator": "node 1:7014"}, "coordinator='node 1:7014': must be HOST:PORT"),
         ({"coordinator": "node1:1234"}, "num_processes=0: must be >= 1"),
         (
             {"coordinator": "node1:1234", "num_processes": 2},
@@ -44,6 +47,11 @@ from training.learn.dealing import deal_rows, must_deal
 def test_options_that_cannot_be(given, named):
     with pytest.raises(ValueError, match=re.escape(named)):
         Processes(**given)
+
+
+@pytest.mark.parametrize("host", ["node1", "node-1.local", "my_host", "10.0.0.1", "[::1]", "[fe80::1%eth0]"])
+def test_hosts(host):
+    assert Processes(f"{host}:1234", 2, 1).coordinator == f"{host}:1234"
 
 
 SLURM = {"SLURM_NTASKS": "4", "SLURM_PROCID": "1", "SLURM_JOB_ID": "7"}
@@ -70,7 +78,7 @@ def test_others_are_found_where_there_are_others(environment, found, monkeypatch
             monkeypatch.delenv(name)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert processes.is_found() is found
+    assert cluster.is_found() is found
 
 
 def test_one_process_asks_nobody():
@@ -84,6 +92,9 @@ def test_one_process_asks_nobody():
 FATAL = (
     "F1123 20:31:02.006624   23621 client.h:80] Terminating process because the JAX distributed service detected fatal errors. "
 )
+
+
+IN_VAIN = "DEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /xla.coordination.CoordinationService/RegisterTask"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +113,11 @@ FATAL = (
             "error: coordinator='node1:12': another program answers there",
         ),
         ("UNAVAILABLE: Failed to send RPC to coordination service.", "error: process 0 of 3, the coordinator node1:12, has died"),
-        ("DEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /xla.coordination.CoordinationService/RegisterTask", "within 60 s"),
+        (
+            "DEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /xla.coordination.CoordinationService/Heartbeat",
+            "error: process 0 of 3, the coordinator node1:12, has died or hangs (no sign of life for 10 s): process 1 of",
+        ),
+        (IN_VAIN, "error: process 1 of 3: the coordinator node1:12 has not answered within 60 s, or "),
         ("something new", "error: process 1 of 3 ends, because another one did (something new)"),
     ],
 )
@@ -111,6 +126,37 @@ def test_last_words_are_one_line(status, expected):
     found = list(told(lines.splitlines(keepends=True), "1", "3", "node1:12", "60", "10"))
     assert found[0] == "a warning\n" and len(found) == 2
     assert expected in found[1] and found[1].count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("index", "address", "named", "not_named"),
+    [
+        ("0", "node1:12", ["not all of the 3 processes have come to the coordinator node1:12", "--num-processes"], ["taken"]),
+        ("1", "node1:12", ["the coordinator node1:12 has not answered", "or number 1 is taken", "--num-processes"], []),
+        ("0", "", ["not all of the 3 processes have come to the coordinator that JAX has found", "in one step or job"], ["--"]),
+        ("1", "", ["the coordinator that JAX has found has not answered", "in one step or job"], ["--", "taken"]),
+    ],
+)
+def test_who_waits_in_vain_says_for_whom(index, address, named, not_named):
+    said = verdict(IN_VAIN, index, "3", address, "60", "10")
+    assert all(text in said for text in named) and not any(text in said for text in not_named)
+
+
+def blame(*events):
+    """What process 0 says that finds the others silent, after it ran or was stopped: pulses and the end, at these seconds."""
+    times, last = iter(events), f"{FATAL}absl::Status: unhealthy (stopped sending heartbeats):\n"
+    lines = [*[f"{PULSE}\n"] * (len(events) - 1), last, "1\n", f"{PULSE}\n", "The tasks\n", "*** Check:\n"]
+    (said,) = told(lines, "0", "2", "node1:12", "60", "10", clock=lambda: next(times))
+    return said
+
+
+def test_who_was_stopped_does_not_blame_the_others():
+    lost, stopped = "error: process 1 of 2 has died or hangs", "error: process 0 of 2 gave no sign of life"
+    assert blame(5).startswith(lost)  # before its first sign of life
+    assert blame(0, 1, 2, 3).startswith(lost)
+    assert blame(0, 1, 13).startswith(stopped)  # the end is told before its next sign of life
+    assert blame(0, 1, 13, 14, 14).startswith(stopped)  # and after it
+    assert blame(0, 13, *range(14, 30)).startswith(lost)  # long ago
 
 
 def test_after_the_farewell_nothing_is_told():
@@ -168,6 +214,12 @@ def test_processes_talk(met):
 def test_all_read_one_checkpoint_in_one_folder(met):
     told = "/own-1: process 1 on HOST does not see what process 0 writes there; give a folder that all share"
     assert met[0]["disks"] == [told, 2, 2]
+
+
+def test_what_one_machine_has_is_shared(met):
+    assert [found["here"] for found in met] == [2, 2]
+    assert all(0.4 < found["free"] < 0.6 for found in met)
+    assert "and 0.0 GB are free" in met[1]["refused"] and met[0]["refused"] == met[1]["refused"]
 
 
 def test_threads_of_messages_do_not_push_in(met):
@@ -310,7 +362,7 @@ run_main(main, Nothing)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("victim", "how"), [(1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP)])
+@pytest.mark.parametrize(("victim", "how"), [(1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP), (0, signal.SIGSTOP)])
 def test_a_lost_process_ends_the_others(victim, how):
     flags = f"--coordinator localhost:{processes.free_port()} --num-processes 2 --process-id".split()
     started = [start_python(["-c", ENDLESS, *flags, str(me)], prepared_environment()) for me in (0, 1)]
@@ -320,6 +372,20 @@ def test_a_lost_process_ends_the_others(victim, how):
     os.kill(started[victim].pid, how)
     _, told = started[1 - victim].communicate(timeout=60)
     assert time.monotonic() - begun < 30
-    os.kill(started[victim].pid, signal.SIGKILL)
-    ends_of([started[victim]])
+    os.kill(started[victim].pid, signal.SIGCONT)  # one that was stopped finds that the others have ended
+    ((_, _, own),) = ends_of([started[victim]])
     assert told.startswith(f"error: process {victim} of 2") and told.count("\n") == 1
+    assert own.startswith(f"error: process {victim} of 2 gave no sign of life") if how == signal.SIGSTOP else own == ""
+
+
+FULL = ENDLESS.replace("time.sleep(0.1)", "time.sleep(0.1)\n        if processes.index() == 1: open('/nowhere/log')").replace(
+    "from jaxgames", "import training.storage.files\nfrom jaxgames", 1
+)
+
+
+@pytest.mark.slow
+def test_an_error_that_one_process_meets_alone():
+    flags = f"--coordinator localhost:{processes.free_port()} --num-processes 2 --process-id".split()
+    other, alone = ends_of([start_python(["-c", FULL, *flags, str(me)], prepared_environment()) for me in (0, 1)])
+    assert alone[0] == 2 and alone[2] == "error: /nowhere/log: No such file or directory\n"
+    assert other[0] != 0 and other[2].startswith("error: process 0 of 2 ends, ") and other[2].count("\n") == 1

@@ -146,7 +146,8 @@ def _start_processes(together: Any, settings: Any) -> None:
     """Meets the other processes, if there are any, and keeps all but the first from printing.
 
     Raises:
-      ValueError: they run other code or with other settings, or the job is a share of work that one process does.
+      ValueError: they run other code, with other settings or with other files of the same names, or the job is a share of work
+        that one process does.
       OSError: as `processes.start`.
     """
     from jaxgames import processes
@@ -167,6 +168,7 @@ def _program(settings: Any) -> dict[str, str]:
     import jax
 
     import jaxgames
+    from training.jobs.named_files import digests
     from training.storage import provenance
     from training.storage.provenance import flat
 
@@ -175,7 +177,8 @@ def _program(settings: Any) -> dict[str, str]:
     code = f"jaxgames {jaxgames.__version__} ({provenance.source_hash(packages)})"
     libraries = {name: version(name) for name in ("jaxlib", "flax", "optax", "numpy")}
     told = {"code": code, "JAX": jax.__version__, **libraries}
-    return told | {name: str(value) for name, value in flat(dataclasses.asdict(settings)).items()}
+    given = flat(dataclasses.asdict(settings))
+    return told | digests(given) | {name: str(value) for name, value in given.items()}
 
 
 @contextlib.contextmanager

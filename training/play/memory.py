@@ -26,7 +26,8 @@ def check(
 ) -> None:
     """Raises a ValueError when games between agents cannot fit into memory; compiles nothing.
 
-    The message begins with the setting that takes the most, or that must be smaller even where lanes are few.
+    The message begins with the setting that takes the most, or that must be smaller even where lanes are few. Of several
+    processes all must call, and where games do not fit in one, all raise.
 
     Args:
       game: what they play.
@@ -38,6 +39,13 @@ def check(
       setting: the setting that says how many lanes, for the message.
       what: what needs the memory, for the message.
     """
+    processes.agree(lambda: _check_here(game, agents, lanes, other, games, setting, what))
+
+
+def _check_here(
+    game: Game, agents: Sequence[Agent], lanes: int, other: tuple[int, str], games: int | None, setting: str, what: str
+) -> None:
+    """Does what `check` says for this process, with the same arguments."""
     free = runtime.free_memory()
     if free is None:
         return

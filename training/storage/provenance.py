@@ -87,12 +87,14 @@ def _git(folder: Path, *arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-_HASHED = ("*.py", "*.npz")
+_HASHED = ("*.py", "*.npz", "*.json")
 
 
 @functools.cache
 def source_hash(sources: tuple[str, ...], root: Path = CHECKOUT) -> str:
-    """Gives 16 hexadecimal digits that change with any code in some folders of a checkout, and any weights that lie there.
+    """Gives 16 hexadecimal digits that change with code in some folders of a checkout, and with weights and tables beside it.
+
+    Tables are those that rules read, such as `jaxgames/clash/data/cards.json`.
 
     Args:
       sources: folders with all that is in them, or patterns such as "jaxgames/*.py".

@@ -63,3 +63,6 @@ def test_the_hash_of_the_sources_changes_with_them(tmp_path):
     provenance.source_hash.cache_clear()
     third = provenance.source_hash(("search",), tmp_path)
     assert third != second and provenance.source_hash(("search/*.py",), tmp_path) == second
+    (tmp_path / "search" / "cards.json").write_text("[]")
+    provenance.source_hash.cache_clear()
+    assert provenance.source_hash(("search",), tmp_path) not in (first, second, third)
