@@ -27,7 +27,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from jaxgames import cluster, last_words, vigil
+from jaxgames import cluster, last_words, watchdog
 
 Result = TypeVar("Result")
 
@@ -85,7 +85,7 @@ class _Present:
     count: int = 1
     claim: int = -1
     here: int = 1
-    calls: vigil.CommonCalls = dataclasses.field(default_factory=vigil.CommonCalls)
+    calls: watchdog.CommonCalls = dataclasses.field(default_factory=watchdog.CommonCalls)
 
 
 _present = _Present()
@@ -145,10 +145,10 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
         told = f"coordinator={options.coordinator!r}: JAX cannot find the other processes ({str(error).splitlines()[0]})"
         raise ValueError(f"{told}: give --coordinator HOST:PORT with --num-processes and --process-id, or none") from None
     _present.index, _present.count = (number, total) if total else (jax.process_index(), jax.process_count())
-    vigil.give_signs_of_life()
+    watchdog.give_signs_of_life()
     _compare({"num_processes": str(count()), **program()}, options.patience)
     _connect()
-    vigil.watch(_present.calls, index(), count(), _client)
+    watchdog.watch(_present.calls, index(), count(), _client)
 
 
 def _let_compute_go_first() -> None:
