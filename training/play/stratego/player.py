@@ -9,7 +9,7 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -57,17 +57,27 @@ class TextPlayer:
       moves, replaced: how often it was asked for one, and how many were drawn at random in place of the mind's.
     """
 
-    def __init__(self, mind: Mind, *, seconds: float, counts: Mapping[str, int], seed: int = 0, spent: float = 0.0) -> None:
+    def __init__(
+        self,
+        mind: Mind,
+        *,
+        seconds: float,
+        counts: Mapping[str, int],
+        lakes: Collection[tuple[int, int]] = (),
+        seed: int = 0,
+        spent: float = 0.0,
+    ) -> None:
         """Makes the player.
 
         Args:
           mind: who decides.
           seconds: what the manager allows per line.
           counts: how many pieces of each rank it sets up if the mind has no set-up in time.
+          lakes: cells (x, y) on which it sets up nothing then.
           seed: of moves in place of the mind's.
           spent: seconds that the manager has been waiting for the first line already.
         """
-        self._mind, self._random, self._counts = mind, random.Random(seed), counts
+        self._mind, self._random, self._counts, self._lakes = mind, random.Random(seed), counts, lakes
         self._seconds = seconds - min(0.5, seconds / 4)  # the rest is for the way there
         self._first_by = time.monotonic() + self._seconds - spent if spent else math.inf
         self._worker = _Worker()
@@ -135,10 +145,10 @@ class TextPlayer:
             rows: list[str] = self._worker.submit(lambda: self._mind.setup(colour)).result(left)
         except TimeoutError:
             LOG.warning("no set-up was ready in time, a plain one is sent")
-            rows = plain_setup(self._random, colour, self._counts)
+            rows = plain_setup(self._random, colour, self._counts, self._lakes)
         except Exception:  # a match must go on
             LOG.exception("no set-up was found, a plain one is sent")
-            rows = plain_setup(self._random, colour, self._counts)
+            rows = plain_setup(self._random, colour, self._counts, self._lakes)
         self._worker.submit(self._mind.prepare)
         return rows
 
@@ -166,13 +176,16 @@ class TextPlayer:
         return str(self._random.choice(moves))
 
 
-def plain_setup(random: random.Random, colour: int, counts: Mapping[str, int]) -> list[str]:
-    """Draws a set-up of some pieces of each rank: the flag at the back, bombs not in front, all others anywhere."""
-    cells: dict[int, str] = {}
+def plain_setup(
+    random: random.Random, colour: int, counts: Mapping[str, int], lakes: Collection[tuple[int, int]] = ()
+) -> list[str]:
+    """Draws a set-up of some pieces of each rank: the flag at the back, bombs not in front, all others anywhere but on lakes."""
+    own = [(x, y if colour == 0 else protocol.SIZE - 1 - y) for x, y in lakes]  # rows from the back
+    cells = {protocol.SIZE * row + x: protocol.EMPTY for x, row in own}
 
     def put(rank: str, stop: int) -> None:
-        free = [cell for cell in range(stop) if cell not in cells]
-        cells[random.choice(free)] = rank
+        free = [[cell for cell in range(end) if cell not in cells] for end in (stop, protocol.HOME_ROWS * protocol.SIZE)]
+        cells[random.choice(free[0] or free[1])] = rank
 
     put("F", protocol.SIZE)
     for rank, stop in (("B", 3 * protocol.SIZE), *((rank, 4 * protocol.SIZE) for rank in counts if rank not in "FB")):

@@ -126,6 +126,13 @@ def test_plain_set_ups_hold_all_pieces():
         assert "F" in rows[0 if colour == 0 else 3] and "B" not in rows[3 if colour == 0 else 0]
 
 
+def test_plain_set_ups_keep_off_lakes():
+    lakes = [(x, y) for y in (0, 9) for x in range(10)]  # the back rows, where the flag would stand
+    for colour, counts in itertools.product((0, 1), ({"F": 1, "B": 1, "9": 28},)):
+        rows = player.plain_setup(random.Random(1), colour, counts, lakes)
+        protocol.check_setup(rows, counts, lakes=lakes, colour=colour)
+
+
 def served(subject, sent):
     """What it answers on a pipe to bytes that come in small parts."""
     ours, theirs = os.pipe(), os.pipe()
