@@ -108,7 +108,7 @@ def run(config: StrategoBotConfig) -> dict | None:
 
 
 def _serve(config: StrategoBotConfig) -> None:
-    """Speaks the protocol as one player. Its agent is compiled after its set-up is sent."""
+    """Speaks the protocol as one player. Its agent is compiled while it sends its set-up."""
     mind = AgentMind(_spec(config.player), config.mode, seed=config.seed)
     out = pipes.own_output()
     player = _player(mind, config, config.seed, spent=pipes.age())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import logging
 import math
@@ -9,7 +10,7 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -91,7 +92,7 @@ class TextPlayer:
         return self._worker.busy
 
     def prepare(self) -> None:
-        """Waits until the mind is compiled, which otherwise begins when the first set-up has been answered."""
+        """Waits until the mind is compiled, which otherwise begins with the first set-up."""
         self._worker.submit(self._mind.prepare).result()
 
     def wait(self) -> None:
@@ -99,14 +100,14 @@ class TextPlayer:
         with contextlib.suppress(Exception):  # told where it was asked for
             self._worker.submit(lambda: None).result()
 
-    def hear(self, line: str) -> list[str]:
+    def hear(self, line: str) -> Iterable[str]:
         """Takes a line.
 
         Args:
           line: without its end.
 
         Returns:
-          The lines to answer.
+          The lines to answer, to be sent one by one: between the rows of a set-up the mind is compiled.
 
         Raises:
           ValueError: it begins a game on a board of another size.
@@ -124,7 +125,7 @@ class TextPlayer:
             self._rows = []
         return self._hear_other(line)
 
-    def _hear_other(self, line: str) -> list[str]:
+    def _hear_other(self, line: str) -> Iterable[str]:
         told = protocol.read_told(line)
         if told is not None:
             self._told.append(told)
@@ -136,21 +137,31 @@ class TextPlayer:
             LOG.warning("%s is no line of the protocol", protocol.shown(line))
         return []
 
-    def _set_up(self, colour: int) -> list[str]:
+    def _set_up(self, colour: int) -> Iterator[str]:
         self._told, self.over = [], False
-        left = min(self._seconds, max(self._first_by - time.monotonic(), 0.0))
+        now = time.monotonic()
+        first_by = max(min(now + self._seconds, self._first_by), now)
         self._first_by = math.inf
         self._worker.submit(lambda: self._mind.begin(colour))
         try:
-            rows: list[str] = self._worker.submit(lambda: self._mind.setup(colour)).result(left)
+            rows: list[str] = self._worker.submit(lambda: self._mind.setup(colour)).result(first_by - now)
         except TimeoutError:
             LOG.warning("no set-up was ready in time, a plain one is sent")
             rows = plain_setup(self._random, colour, self._counts, self._lakes)
         except Exception:  # a match must go on
             LOG.exception("no set-up was found, a plain one is sent")
             rows = plain_setup(self._random, colour, self._counts, self._lakes)
-        self._worker.submit(self._mind.prepare)
-        return rows
+        return self._rows_in_time(rows, first_by, self._worker.submit(self._mind.prepare))
+
+    def _rows_in_time(self, rows: Sequence[str], by: float, prepared: Future[Any]) -> Iterator[str]:
+        """Gives the rows of a set-up when the mind is compiled, or else as late as they may be sent: the first one `by` then.
+
+        A manager waits for each of them as long as for a move, and may stop a program from then on until it is on turn.
+        """
+        for row in rows:
+            concurrent.futures.wait([prepared], max(by - time.monotonic(), 0.0))
+            yield row
+            by = time.monotonic() + self._seconds
 
     def _answer(self, rows: list[str], told: list[Told]) -> str:
         self.moves += 1

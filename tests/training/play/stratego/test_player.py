@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from training.play.stratego import pipes, player, protocol
@@ -25,10 +26,12 @@ class Mind:
     def __init__(self, *moves):
         self.moves, self.asked, self.begun = list(moves), [], []
         self.prepared = False
-        self.let = threading.Event()
+        self.let, self.may_prepare = threading.Event(), threading.Event()
         self.let.set()
+        self.may_prepare.set()
 
     def prepare(self):
+        assert self.may_prepare.wait(30)
         self.prepared = True
 
     def begin(self, colour):
@@ -116,6 +119,27 @@ def test_a_manager_that_has_waited_gets_a_plain_set_up(caplog):
     protocol.check_setup(rows, Counter("".join(rows)))
     assert "a plain one is sent" in caplog.text and "F" in rows[3] and "B" not in rows[0]
     assert hear(subject, ["BLUE x 10 10"]) == SETUP[::-1]  # it is not late for ever
+
+
+def test_it_is_compiled_before_its_set_up_is_complete():
+    """A manager waits for each row; for the first move it waits no longer."""
+    mind = Mind()
+    mind.may_prepare.clear()
+    subject = TextPlayer(mind, counts=FULL, seconds=60)
+    rows = subject.hear("RED x 10 10")
+    assert not mind.prepared
+    threading.Timer(0.2, mind.may_prepare.set).start()
+    assert [(row, mind.prepared) for row in rows] == [(row, True) for row in SETUP]
+
+
+def test_no_row_of_a_set_up_is_late():
+    mind = Mind()
+    mind.may_prepare.clear()
+    subject = TextPlayer(mind, counts=FULL, seconds=0.4)
+    begun = time.monotonic()
+    times = [time.monotonic() - begun for _ in subject.hear("RED x 10 10")]
+    mind.may_prepare.set()
+    assert len(times) == 4 and all(0.25 < step < 5 for step in np.diff([0, *times]))  # 5: of a busy machine
 
 
 def test_plain_set_ups_hold_all_pieces():
