@@ -51,7 +51,8 @@ class Mind(Protocol):
 class TextPlayer:
     """A mind behind the protocol.
 
-    Where it has no answer in time, or one that is not legal, a legal move drawn at random is played; the mind goes on with that.
+    Where it has no answer in time, or one that is not legal, a legal move drawn at random is played, one of the `quiet` ones if
+    there are such; the mind goes on with that.
 
     Attributes:
       over: whether it was told to leave.
@@ -184,7 +185,18 @@ class TextPlayer:
         if not moves:
             return protocol.SURRENDER
         self.replaced += 1
-        return str(self._random.choice(moves))
+        return str(self._random.choice(quiet(rows, moves)))
+
+
+def quiet(rows: Sequence[str], moves: Sequence[Move]) -> Sequence[Move]:
+    """Gives the moves (not empty) that attack nobody and end beside nobody; all of them where there are none such."""
+
+    def risks(move: Move) -> bool:
+        x, y = move.target
+        near = [(x, y), *((x + dx, y + dy) for dx, dy in protocol.DIRECTIONS.values())]
+        return any(rows[v][u] == protocol.ENEMY for u, v in near if 0 <= u < protocol.SIZE and 0 <= v < protocol.SIZE)
+
+    return [move for move in moves if not risks(move)] or moves
 
 
 def plain_setup(

@@ -97,6 +97,14 @@ def test_whatever_the_mind_does_the_move_is_legal(wrong, logged, caplog):
     assert (subject.moves, subject.replaced) == (1, 1)
 
 
+def test_a_move_that_is_drawn_attacks_nobody_and_ends_beside_nobody_if_it_can():
+    rows = ["9.........", *[".........."] * 5, "#.........", *[".........."] * 3]
+    drawn = {hear(TextPlayer(Mind(ValueError()), counts=FULL, seconds=10, seed=seed), rows)[0] for seed in range(20)}
+    assert len(drawn) > 5 and not drawn & {"0 0 DOWN 5", "0 0 DOWN 6"}
+    beside = ["9#........", "#.........", *[".........."] * 8]
+    assert hear(TextPlayer(Mind(ValueError()), counts=FULL, seconds=10), beside)[0] in ("0 0 DOWN", "0 0 RIGHT")
+
+
 def test_without_a_move_it_surrenders(caplog):
     rows = ["F.........", *[".........."] * 8, "#........."]
     assert hear(TextPlayer(Mind(None), counts=FULL, seconds=10), rows) == ["SURRENDER"]
