@@ -175,9 +175,7 @@ def state_of(seen: Observation, kinds: Sets) -> State:
         past=seen.past,
         player=mover,
         ply=seen.ply,
-        winner=jnp.where(
-            seen.terminated & (seen.reward != 0), jnp.where(seen.reward > 0, seen.viewer, 1 - seen.viewer), -1
-        ).astype(jnp.int8),
+        winner=seen.winner,
         terminated=seen.terminated,
         reward=jnp.where(first, seen.reward, -seen.reward).astype(jnp.int8),
     )

@@ -9,7 +9,8 @@ view is the position. What these do not say may follow in fields of a letter eac
     l: the last move, as start.end
     u: in views, how many hidden pieces of each kind the other has, as digits to the base of 36
 
-Earlier positions, which count as repetitions, are not written, nor that somebody has lost by an illegal move.
+Earlier positions, which count as repetitions, are not written, nor that somebody has lost by an illegal move, nor the reward of
+the last step: who has won is told by the board.
 """
 
 from __future__ import annotations

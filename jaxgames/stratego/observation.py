@@ -34,8 +34,9 @@ class Observation:
       past: words of the positions before, as in `State`.
       to_move: bool [], it is its turn, or would be if the game were not over.
       ply: int16 [], moves so far.
+      winner: int8 [], 0 or 1; -1: nobody, as yet or in a draw.
       terminated: bool [].
-      reward: int8 [], of the last step.
+      reward: int8 [], of the last step; 0 where there was none, as after the end of a game or in a view that was read.
     """
 
     viewer: Array
@@ -52,6 +53,7 @@ class Observation:
     past: tuple[Array, ...]
     to_move: Array
     ply: Array
+    winner: Array
     terminated: Array
     reward: Array
 
@@ -82,6 +84,7 @@ def observe(config: StrategoConfig, state: State, player: Array) -> Observation:
         past=state.past,
         to_move=state.player == player,
         ply=state.ply,
+        winner=state.winner,
         terminated=state.terminated,
         reward=jnp.where(first, state.reward, -state.reward).astype(jnp.int8),
     )

@@ -74,6 +74,7 @@ def _boards(arrays: Arrays) -> dict[str, np.ndarray]:
         "owner": owner,
         "visible": visible,
         "moved": moved,
+        "recent": np.stack([_recent_of(arrays[name].reshape(-1, _CELLS)) for name in ("rm1", "rm2")], 1),
         "player": (arrays["player"] < 0).astype(np.int8),
         "ply": arrays["turn"],
     }
@@ -121,6 +122,13 @@ def _compare_rows(played: Played, arrays: Arrays, findings: Findings) -> None:
     }
     for name, numbers in expected.items():
         findings.compare(name, arrays[name], numbers.astype(arrays[name].dtype), played.name)
+
+
+def _recent_of(maps: np.ndarray) -> np.ndarray:
+    """Start, end and level of a player's last move, int8 [rows, 3], of their map [rows, cells]; see `_recent_map`."""
+    start, end = maps == 1, maps < 0
+    cells = [np.where(marked.any(1), marked.argmax(1), -1) for marked in (start, end)]
+    return np.stack([*cells, -maps.min(1, initial=0)], 1).astype(np.int8)
 
 
 def _recent_map(recent: np.ndarray) -> np.ndarray:

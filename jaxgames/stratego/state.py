@@ -54,7 +54,8 @@ class State:
       ply: int16 [], moves so far.
       winner: int8 [], 0 or 1; -1: nobody, as yet or in a draw.
       terminated: bool [].
-      reward: int8 [], Red's of the last step; Blue's is its negative.
+      reward: int8 [], Red's of the last step; Blue's is its negative. 0 where there was no step: in a position that was set up or
+        read, and in a finished game that is played on.
     """
 
     pieces: tuple[Bits, Bits]

@@ -108,11 +108,10 @@ def run(config: StrategoBotConfig) -> dict | None:
 
 
 def _serve(config: StrategoBotConfig) -> None:
-    """Speaks the protocol as one player. Its agent is compiled after its set-up is sent."""
+    """Speaks the protocol as one player. Its agent is compiled while it sends its set-up."""
     mind = AgentMind(_spec(config.player), config.mode, seed=config.seed)
     out = pipes.own_output()
-    counts = referee.counts_of(mind.game.config)
-    player = TextPlayer(mind, seconds=config.seconds, seed=config.seed, spent=pipes.age(), counts=counts)
+    player = _player(mind, config, config.seed, spent=pipes.age())
     try:
         pipes.serve(player, 0, out)
     except ValueError:
@@ -120,6 +119,12 @@ def _serve(config: StrategoBotConfig) -> None:
         raise
     if player.busy:
         os._exit(0)  # the same; a manager does not wait
+
+
+def _player(mind: AgentMind, config: StrategoBotConfig, seed: int, spent: float = 0.0) -> TextPlayer:
+    variant = mind.game.config
+    counts, lakes = referee.counts_of(variant), referee.lakes_of(variant)
+    return TextPlayer(mind, seconds=config.seconds, counts=counts, lakes=lakes, seed=seed, spent=spent)
 
 
 def _spec(player: str) -> str:
@@ -150,6 +155,7 @@ def _manage(config: StrategoBotConfig, folder: Path | None, console: Console) ->
         seconds=config.seconds,
         turns=config.turns,
         counts=referee.counts_of(game.config) if own else None,
+        lakes=referee.lakes_of(game.config),
         pause=config.pause,
     )
     for entrant in entrants:
@@ -164,8 +170,7 @@ def _entrant(config: StrategoBotConfig, place: int) -> partners.Entrant:
 
     def ours() -> partners.OwnEntrant:
         mind = AgentMind(spec, config.mode, seed=seed)
-        counts = referee.counts_of(mind.game.config)
-        return partners.OwnEntrant(spec, TextPlayer(mind, seconds=config.seconds, seed=seed, counts=counts))
+        return partners.OwnEntrant(spec, _player(mind, config, seed))
 
     return partners.entrant(spec, ours)
 

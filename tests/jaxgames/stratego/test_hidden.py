@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxgames.stratego import Stratego, hidden, interop, notation
-from tests.jaxgames.stratego.playing import CONFIG, at, position, random_game
+from tests.jaxgames.stratego.playing import CONFIG, at, play, position, random_game
 
 # Blue's b5 and c5 have moved, c5 far; flag, bomb, spy, scout, miner and marshal are hidden, the general is known.
 ROWS = "YXPON aaaaQ aa_aw aaaaa MCDEa"
@@ -107,6 +107,23 @@ def test_drawn_boards_fit_in_random_games():
     secret = (drawn["owner"] >= 0) & ~drawn["visible"] & drawn["moved"]
     assert not np.isin(drawn["piece"][secret], (1, 12)).any()
     assert (true["piece"] != drawn["piece"]).any()
+
+
+def test_views_of_a_finished_game_tell_who_has_won():
+    """Also after the step that has ended it, whose reward alone tells of the end."""
+    game = Stratego(CONFIG)
+    won = play(position("Yaaaa Caaaa aa_aa aaaaa MaaaO"), "a4a5")
+    later = jax.device_get(game.apply(won, jnp.array([0, 0])))
+    again = notation.read(CONFIG, notation.write(CONFIG, won))
+    assert (int(won.reward), int(later.reward), int(again.reward)) == (1, 0, 0)
+    sample = jax.jit(game.sample_hidden)
+    for seat in (0, 1):
+        seen = [jax.device_get(game.observe(state, jnp.int32(seat))) for state in (won, later, again)]
+        seen.append(notation.read_view(CONFIG, notation.write_view(CONFIG, won, seat, exact=True), seat))
+        for view in seen:
+            world = sample(jax.random.key(1), view)
+            assert bool(world.terminated) and int(view.winner) == int(world.winner) == 0
+            np.testing.assert_array_equal(game.outcome(world), [1, -1])
 
 
 def test_says_where_no_board_fits():

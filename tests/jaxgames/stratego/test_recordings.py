@@ -26,6 +26,33 @@ def test_replays_without_a_difference(stem):
     assert findings.count == 0, findings.lines
 
 
+def begun_at(arrays, row):
+    """A recording of one game of stratego_env without its first rows."""
+    count, legal = len(arrays["p1"]), int(arrays["legal_offsets"][row])
+    later = {name: array[row:] if array.ndim and len(array) == count else array for name, array in arrays.items()}
+    codes = np.arange(1, 13)[:, None, None, None]
+    left = [(later[name] == codes).sum((2, 3)) for name in ("p1", "p2")]
+    return later | {
+        "offsets": np.array([0, count - row]),
+        "legal_offsets": arrays["legal_offsets"][row:] - legal,
+        "legal": arrays["legal"][legal:],
+        "captured_counts": np.array([[each[:, 0] - each[:, -1] for each in left]], np.int8),
+    }
+
+
+def test_a_recording_may_begin_where_the_two_square_rule_remembers_moves():
+    whole = cut(read_npz(SAMPLES / "stratego_env_barrage_osc.npz"), (1,))
+    forbids = [whole[name].min((1, 2)) == -3 for name in ("rm1", "rm2")]
+    row = int(np.flatnonzero(forbids[0] | forbids[1])[0])
+    later = begun_at(whole, row)
+    assert later["rm1"][0].any() and later["rm2"][0].any()
+    count, findings = check(later)
+    assert count == len(whole["p1"]) - row - 1 and findings.count == 0, findings.lines
+    later["rm1"] = np.where(later["rm1"] < 0, -5, later["rm1"])
+    with pytest.raises(BadRecording, match=r"must be a start and an end, -1 or a cell, and a level in 0\.\.3"):
+        check(later)
+
+
 @pytest.mark.slow
 @beside
 @pytest.mark.parametrize("stem", GAMES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from training.play.stratego import protocol
@@ -77,12 +77,14 @@ class Rules:
       seconds: for each line that is waited for.
       turns: the game is drawn when the counter of turns, which begins with 1, comes to this number.
       counts: how many pieces of each rank a player sets up; None: set-ups are dealt, and what is sent is read and left aside.
+      lakes: cells (x, y) on which a player may set up nothing.
       pause: stop the program that is not on turn.
     """
 
     seconds: float = 2.0
     turns: int = 5000
     counts: Mapping[str, int] | None = None
+    lakes: Collection[tuple[int, int]] = ()
     pause: bool = True
 
 
@@ -205,7 +207,7 @@ class _Game:
         first = self._ask(colour, protocol.header(colour, self._names[1 - colour]))
         rows = [first, *(self._partners[colour].read_line(self._rules.seconds) for _ in range(protocol.HOME_ROWS - 1))]
         if self._rules.counts is not None:
-            protocol.check_setup(rows, self._rules.counts)
+            protocol.check_setup(rows, self._rules.counts, lakes=self._rules.lakes, colour=colour)
         return rows
 
     def _play(self, referee: Referee) -> Ending:

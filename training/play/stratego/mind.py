@@ -81,8 +81,8 @@ class AgentMind:
     def setup(self, colour: int) -> list[str]:
         """Draws a set-up of the expected variant as people do, or a uniform one."""
         key = jax.random.fold_in(jax.random.fold_in(self._key, _SETUPS), self._games)
-        rows = protocol.view(*_dealt(self._expected, key), colour)
-        return rows[: protocol.HOME_ROWS] if colour == 0 else rows[-protocol.HOME_ROWS :]
+        top = protocol.first_row(colour)
+        return protocol.view(*_dealt(self._expected, key), colour)[top : top + protocol.HOME_ROWS]
 
     def begin(self, colour: int) -> None:
         """Begins a game."""
@@ -313,8 +313,6 @@ def _dealing(game: Stratego) -> Any:
 
 
 def _dealt(game: Stratego, key: Array) -> tuple[str, list[int]]:
-    """Deals set-ups: the ranks and the owners of all cells."""
+    """Deals set-ups: the ranks and the owners of all cells; lakes are empty, as set-ups know none."""
     kinds, owners = jax.device_get(_dealing(game)(key))
-    ranks = np.array([*protocol.RANKS])[kinds]
-    ranks[list(game.config.lakes)] = protocol.LAKE
-    return "".join(ranks), owners.tolist()
+    return "".join(np.array([*protocol.RANKS])[kinds]), owners.tolist()

@@ -47,10 +47,11 @@ def serve(player: TextPlayer, reading: int, writing: int) -> None:
       ValueError: a line is too long, or begins a game on a board of another size.
     """
     for line in lines_of(reading):
-        rest = "".join(f"{answer}\n" for answer in player.hear(line)).encode()
         try:
-            while rest:
-                rest = rest[os.write(writing, rest) :]
+            for answer in player.hear(line):
+                rest = f"{answer}\n".encode()
+                while rest:
+                    rest = rest[os.write(writing, rest) :]
         except BrokenPipeError:
             return
         if player.over:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 SIZE = 10
@@ -163,15 +163,19 @@ def legal_moves(rows: Sequence[str]) -> list[Move]:
     return moves
 
 
-def check_setup(rows: Sequence[str], counts: Mapping[str, int]) -> None:
+def check_setup(
+    rows: Sequence[str], counts: Mapping[str, int], *, lakes: Collection[tuple[int, int]] = (), colour: int = 0
+) -> None:
     """Checks the four rows that a player has sent.
 
     Args:
       rows: from the top, as they lie on the board.
       counts: how many pieces of each rank there must be.
+      lakes: cells of the board (x, y) on which nothing can stand.
+      colour: whose rows they are.
 
     Raises:
-      ValueError: a row has another length, or there are unknown, missing or too many pieces.
+      ValueError: a row has another length, there are unknown, missing or too many pieces, or one stands on a lake.
     """
     if len(rows) != HOME_ROWS:
         raise ValueError(f"set-up of {len(rows)} rows: must be {HOME_ROWS}")
@@ -185,6 +189,15 @@ def check_setup(rows: Sequence[str], counts: Mapping[str, int]) -> None:
     for rank in RANKS[1:]:
         if found[rank] != counts.get(rank, 0):
             raise ValueError(f"set-up with {found[rank]} of the piece {rank}: must be {counts.get(rank, 0)}")
+    top = first_row(colour)
+    for x, y in sorted(lakes):
+        if top <= y < top + HOME_ROWS and rows[y - top][x] != EMPTY:
+            raise ValueError(f"set-up with the piece {rows[y - top][x]} at {x} {y}: must be empty, as a lake is there")
+
+
+def first_row(colour: int) -> int:
+    """Gives the uppermost of a player's home rows."""
+    return 0 if colour == 0 else SIZE - HOME_ROWS
 
 
 def view(ranks: Iterable[str], owners: Iterable[int], player: int) -> list[str]:

@@ -85,7 +85,8 @@ def variant(mode: str, plies: int = 0) -> Stratego:
     """Makes a variant in which games may have so many plies at least: the protocol has limits of its own.
 
     Raises:
-      ValueError: there is none of this name, its board is not the protocol's, or it begins with open pieces.
+      ValueError: there is none of this name, its board is not the protocol's, it shows more than lines tell, or it has a start of
+        its own.
     """
     made: Any = jaxgames.make("stratego", mode)
     config: StrategoConfig = made.config
@@ -94,6 +95,10 @@ def variant(mode: str, plies: int = 0) -> Stratego:
         raise ValueError(f"mode={mode!r}: has {size} cells; the protocol is for boards of 10 x 10 with 4 home rows")
     if config.open_pieces:
         raise ValueError(f"mode={mode!r}: begins with open pieces, which the protocol does not tell")
+    if config.true_sight:
+        raise ValueError(f"mode={mode!r}: true_sight=1 shows all pieces, and the protocol hides the other's; leave it out")
+    if config.start:
+        raise ValueError(f"mode={mode!r}: has a start of its own; leave it out, and give positions by --starts FILE")
     return Stratego(dataclasses.replace(config, max_plies=max(config.max_plies, plies)))
 
 
@@ -114,6 +119,11 @@ def of_setups(config: StrategoConfig, setups: Sequence[Sequence[str]]) -> State:
 def counts_of(config: StrategoConfig) -> dict[str, int]:
     """Gives how many pieces of each rank a side of a variant has."""
     return {rank: count for rank, count in zip(protocol.RANKS[1:], config.pieces, strict=True) if count}
+
+
+def lakes_of(config: StrategoConfig) -> tuple[tuple[int, int], ...]:
+    """Gives the cells (x, y) that are lakes in every game of a variant."""
+    return tuple((cell % protocol.SIZE, cell // protocol.SIZE) for cell in config.lakes)
 
 
 def cell_of(x: int, y: int) -> int:

@@ -165,6 +165,14 @@ def move_a_bomb():
     sleep()
 
 
+def set_up_eight():
+    """Sets up the pieces of Barrage, its marshal in the corner of its front row."""
+    rows = ["F.........", "..........", "B.........", "12s899...."]
+    for row in rows if read().startswith("RED") else rows[::-1]:
+        say(row)
+    play()
+
+
 def forget_a_piece():
     read()
     for row in ["F888B2BBB.", *SETUP[1:]]:

@@ -96,6 +96,15 @@ def test_own_set_ups_of_the_full_game(tmp_path):
     assert board.view(RED)[:4] == SETUP and board.view(BLUE)[6:] == SETUP[::-1]
 
 
+def test_a_piece_on_a_lake_loses_one_game_and_the_match_goes_on(tmp_path):
+    mode = ("--mode", "barrage:lakes=30+42+43", "--setups", "own")
+    bots = (quoted("set_up_eight", "1"), quoted("set_up_eight", "2"))
+    assert leave("--players", *bots, *mode, "--games", "2", "--seconds", "5", "--output", str(tmp_path)) == 0
+    found = [records.read(tmp_path / "games" / f"{number:04}.json") for number in (1, 2)]
+    assert [(one["ended"], one["winner"]) for one in found] == 2 * [("BAD_SETUP", "BLUE")]
+    assert {one["reason"] for one in found} == {"set-up with the piece 1 at 0 3: must be empty, as a lake is there"}
+
+
 @pytest.mark.slow
 def test_our_player_as_a_program(tmp_path):
     """It begins with what it has in time, and is compiled soon."""
@@ -238,6 +247,15 @@ def leave(*arguments):
         (["--players", "random", "random", "--seconds", "0"], "seconds=0.0: must be > 0"),
         (["--players", "random", "random", "--mode", "mini"], "mode='mini': has 6 x 6 cells"),
         (["--players", "random", "random", "--mode", "chess"], "mode='chess': must be one of barrage"),
+        (
+            ["--players", "random", "random", "--mode", "barrage:true_sight=1"],
+            "true_sight=1 shows all pieces, and the",
+        ),
+        (
+            ["--players", "random", "random", "--mode", f"barrage:start={START}"],
+            "start of its own; leave it out, and give positions by",
+        ),
+        (["--player", "random", "--mode", f"barrage:start={START}"], "has a start of its own"),
         (["--players", "random", "random", "--starts", "x", "--setups", "own"], "starts='x': players do not set up"),
         (["--players", "random", "random", "--starts", "./nothing.txt"], "nothing.txt: No such file or directory"),
         (["--players", "random", "random", "--mode", "barrage-blocked", "--setups", "own"], "setups='own': lakes are drawn"),

@@ -166,3 +166,12 @@ def test_set_ups_are_those_of_the_variant():
         sent.append(player.setup(1))
         protocol.check_setup(sent[-1], referee.counts_of(player.game.config))
     assert sent[0] != sent[1]
+
+
+def test_set_ups_leave_lakes_empty():
+    player = AgentMind("random", "barrage:lakes=30+42+43+69")
+    config = player.game.config
+    for colour in (0, 1):
+        player.begin(colour)
+        rows = player.setup(colour)
+        protocol.check_setup(rows, referee.counts_of(config), lakes=referee.lakes_of(config), colour=colour)

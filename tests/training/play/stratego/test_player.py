@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from training.play.stratego import pipes, player, protocol
@@ -25,10 +26,12 @@ class Mind:
     def __init__(self, *moves):
         self.moves, self.asked, self.begun = list(moves), [], []
         self.prepared = False
-        self.let = threading.Event()
+        self.let, self.may_prepare = threading.Event(), threading.Event()
         self.let.set()
+        self.may_prepare.set()
 
     def prepare(self):
+        assert self.may_prepare.wait(30)
         self.prepared = True
 
     def begin(self, colour):
@@ -94,6 +97,14 @@ def test_whatever_the_mind_does_the_move_is_legal(wrong, logged, caplog):
     assert (subject.moves, subject.replaced) == (1, 1)
 
 
+def test_a_move_that_is_drawn_attacks_nobody_and_ends_beside_nobody_if_it_can():
+    rows = ["9.........", *[".........."] * 5, "#.........", *[".........."] * 3]
+    drawn = {hear(TextPlayer(Mind(ValueError()), counts=FULL, seconds=10, seed=seed), rows)[0] for seed in range(20)}
+    assert len(drawn) > 5 and not drawn & {"0 0 DOWN 5", "0 0 DOWN 6"}
+    beside = ["9#........", "#.........", *[".........."] * 8]
+    assert hear(TextPlayer(Mind(ValueError()), counts=FULL, seconds=10), beside)[0] in ("0 0 DOWN", "0 0 RIGHT")
+
+
 def test_without_a_move_it_surrenders(caplog):
     rows = ["F.........", *[".........."] * 8, "#........."]
     assert hear(TextPlayer(Mind(None), counts=FULL, seconds=10), rows) == ["SURRENDER"]
@@ -118,12 +129,40 @@ def test_a_manager_that_has_waited_gets_a_plain_set_up(caplog):
     assert hear(subject, ["BLUE x 10 10"]) == SETUP[::-1]  # it is not late for ever
 
 
+def test_it_is_compiled_before_its_set_up_is_complete():
+    """A manager waits for each row; for the first move it waits no longer."""
+    mind = Mind()
+    mind.may_prepare.clear()
+    subject = TextPlayer(mind, counts=FULL, seconds=60)
+    rows = subject.hear("RED x 10 10")
+    assert not mind.prepared
+    threading.Timer(0.2, mind.may_prepare.set).start()
+    assert [(row, mind.prepared) for row in rows] == [(row, True) for row in SETUP]
+
+
+def test_no_row_of_a_set_up_is_late():
+    mind = Mind()
+    mind.may_prepare.clear()
+    subject = TextPlayer(mind, counts=FULL, seconds=0.4)
+    begun = time.monotonic()
+    times = [time.monotonic() - begun for _ in subject.hear("RED x 10 10")]
+    mind.may_prepare.set()
+    assert len(times) == 4 and all(0.25 < step < 5 for step in np.diff([0, *times]))  # 5: of a busy machine
+
+
 def test_plain_set_ups_hold_all_pieces():
     barrage = {"F": 1, "B": 1, "s": 1, "9": 2, "8": 1, "1": 1, "2": 1}
     for colour, counts in itertools.product((0, 1), (FULL, barrage)):
         rows = player.plain_setup(random.Random(1), colour, counts)
         protocol.check_setup(rows, counts)
         assert "F" in rows[0 if colour == 0 else 3] and "B" not in rows[3 if colour == 0 else 0]
+
+
+def test_plain_set_ups_keep_off_lakes():
+    lakes = [(x, y) for y in (0, 9) for x in range(10)]  # the back rows, where the flag would stand
+    for colour, counts in itertools.product((0, 1), ({"F": 1, "B": 1, "9": 28},)):
+        rows = player.plain_setup(random.Random(1), colour, counts, lakes)
+        protocol.check_setup(rows, counts, lakes=lakes, colour=colour)
 
 
 def served(subject, sent):

@@ -101,6 +101,13 @@ def test_a_wrong_set_up_is_told(rows, message):
         protocol.check_setup(rows, COUNTS)
 
 
+@pytest.mark.parametrize(("colour", "row"), [(0, 3), (1, 9)])
+def test_nothing_is_set_up_on_a_lake(colour, row):
+    with pytest.raises(ValueError, match=f"^set-up with the piece 9 at 8 {row}: must be empty, as a lake is there$"):
+        protocol.check_setup(GOOD, COUNTS, lakes=((8, row), (4, 4)), colour=colour)
+    protocol.check_setup(GOOD, COUNTS, lakes=((8, row), (4, 4)), colour=1 - colour)
+
+
 def test_values_are_those_of_result_lines():
     assert [protocol.value(rank) for rank in "1239s"] == [10, 9, 8, 2, 1] and protocol.value("FB.") == 0
     assert (
