@@ -28,11 +28,9 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
     late = sum(row["failed"].startswith(LATE) for row in rows)
     failed = sum(bool(row["failed"]) for row in rows) - late
     speeds, trainings = (sum(not row["failed"] for row in found[part]) for part in (SPEEDS, LEARNERS))
-    device = f"{about['device']} ({about['devices']} of platform {about['platform']})" if about else "no device yet"
-    versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
     parts = [
-        f"# {device}",
-        f"{versions}, commit {about.get('commit') or NONE}; {minutes:g} minutes were given.",
+        f"# {device_of(about) if about else 'no device yet'}",
+        f"{versions_of(about)}, commit {about.get('commit') or NONE}; {minutes:g} minutes were given.",
         f"**{same} of {sum('same' in row for row in found[CHECKS])} checks agree; {speeds} speeds, {trainings} trainings; "
         f"{failed} failed, {late} took too long, {sum(map(len, missing.values()))} were not reached.**",
         "## Is it what a CPU gives?",
@@ -57,6 +55,16 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
         or NONE,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def device_of(about: Row) -> str:
+    """Names a device, and says how many of them there are."""
+    return f"{about['device']} ({about['devices']} of platform {about['platform']})"
+
+
+def versions_of(about: Row) -> str:
+    """Names the versions of what runs on it."""
+    return ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
 
 
 def cores_worth(rate: float | None, core: float | None) -> str:
