@@ -11,6 +11,7 @@ from experiments.benchmark.table import short
 from experiments.pages import NONE, markdown
 
 Row = Mapping[str, Any]
+TRAINING = ("training", "iterations", "first after", "later ones", "first and last loss")
 
 
 def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Sequence[Piece]], minutes: float) -> str:
@@ -48,8 +49,7 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
         or NONE,
         "\n".join(f"One core of the CPU, `{row['name']}`: {row['failed']}." for row in found[CORE] if row["failed"]),
         "## Does everything learn on it?",
-        markdown(("training", "iterations", "first after", "later ones", "first and last loss"), map(_learner, found[LEARNERS]))
-        or NONE,
+        markdown(TRAINING, map(learner, found[LEARNERS])) or NONE,
         "## What was not reached",
         "\n".join(f"* {part}: {', '.join(piece.title for piece in pieces)}" for part, pieces in missing.items() if pieces)
         or NONE,
@@ -97,7 +97,8 @@ def _speed(row: Row, core: float | None) -> list[str]:
     ]
 
 
-def _learner(row: Row) -> list[str]:
+def learner(row: Row) -> list[str]:
+    """Tells of a training: its name, iterations, seconds of the first and of later ones, first and last loss."""
     if row["failed"]:
         return [row["name"], NONE, f"**{row['failed']}**", NONE, NONE]
     later = f"{row['later_seconds']:.3g} s" if row["later_seconds"] is not None else NONE

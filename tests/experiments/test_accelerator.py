@@ -19,7 +19,8 @@ from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
 from experiments.accelerator.supervise import share_out
 from experiments.benchmark import cases
 from tests.processes import run_python
-from training.jobs import running
+from training.jobs import running, train_expert
+from training.jobs.catalogue import JOBS
 
 TOY = (sys.executable, str(Path(__file__).with_name("toy_worker.py")))
 
@@ -298,7 +299,9 @@ def test_random_play_is_compared(monkeypatch):
 
 def test_what_is_kept_becomes_tables(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("".join(f"<!-- table accelerator_{name} -->\n<!-- /table -->\n" for name in ("speeds", "checks")))
+    page.write_text(
+        "".join(f"<!-- table accelerator_{name} -->\n<!-- /table -->\n" for name in ("speeds", "checks", "trainings"))
+    )
     program = {"kernels": 7, "open_loops": 1, "argument_bytes": 2**20, "extra_bytes": 2**20}
     speed = {"per_wall_second": 300.0, "unit": "steps", "batch": 8, "compile_seconds": 2.0, "commit": "abc", "program": program}
     first = [
@@ -312,11 +315,15 @@ def test_what_is_kept_becomes_tables(tmp_path):
     assert "| states hex | some | yes |" in page.read_text() and "`pommerman/ppo` | 8 | 300 steps/s | – | – |" in page.read_text()
     assert "| Toy 3000 | `hex/dark_random` | 8 | 300 steps/s | – | 7+ | 2 s | 2 MiB | abc |" in page.read_text()
     assert "| Toy 3000 | states hex | all | **no** | legs | abc |" in page.read_text() and "clash" not in page.read_text()
+    assert "<!-- table accelerator_trainings -->\n–\n" in page.read_text()
     later = [
         {**Piece(CORE, "hex/dark_random").as_dict(), "failed": "", "per_cpu_second": 3.0},
         {**Piece(CHECKS, "states hex").as_dict(), "failed": "", "compared": "all", "same": True, "differs": ""},
     ]
+    training = {"iterations": 3, "first_seconds": 1.0, "later_seconds": 0.5, "losses": [2.0, 1.0]}
+    later.append({**Piece(LEARNERS, "guess").as_dict(), "failed": "", **training})
     record.record({"device": "Toy 3000"}, later, tmp_path, page)
+    assert "| Toy 3000 | guess | 3 | 1.0 s | 0.5 s | 2, 1 | – |" in page.read_text()
     assert "300 steps/s | 100 |" in page.read_text() and "| all | yes | – | – |" in page.read_text()
     assert "| states hex | some |" not in page.read_text(), "all that was known of a check gives way to what is new"
 
@@ -343,6 +350,14 @@ def test_networks_of_planners_are_compared_in_full_precision(monkeypatch):
     assert row["same"] and "values within 0.0001" in row["compared"] and set(seen) == {"highest"}
 
 
+def test_each_job_that_trains_has_its_learner():
+    """And the expert one in both ways in which it plays."""
+    jobs = {module.partition("train_")[2] for module in (run.__module__ for run, _ in learners.LEARNERS.values())}
+    assert jobs == {name.removeprefix("train-").replace("-", "_") for name in JOBS if name.startswith("train-")}
+    sources = {config.learn.source for run, config in learners.LEARNERS.values() if run is train_expert.run}
+    assert sources == {"demonstrations", "search"}
+
+
 @pytest.mark.slow
 def test_learners_have_as_much_to_do_as_jobs_can_count(monkeypatch):
     totals = []
@@ -353,7 +368,7 @@ def test_learners_have_as_much_to_do_as_jobs_can_count(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["alphaze", "q"])
+@pytest.mark.parametrize("name", ["alphaze", "q", "guess", "reinforcement"])
 def test_learners_learn_for_a_moment(name, tmp_path):
     (row,) = learners.train(name, 1.0, tmp_path)
     assert row["iterations"] >= 1 and row["first_seconds"] > 0
