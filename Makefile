@@ -15,16 +15,29 @@ PYTEST    ?=
 
 VENV  := .venv
 BIN   := $(VENV)/bin
+JOBS  := accelerator growth soak drills
 comma := ,
 STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
-# Whatever environment there is will do for the long jobs: the network need not be there.
-READY := $(if $(wildcard $(VENV)/.installed-*),,$(STAMP))
 
 # Tests and jobs start processes, and each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 # The first of these that is new enough.
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
+
+# The long jobs take whatever environment there is; without one the first Python that has all packages, so that the network need
+# not be there; and only where there is none an environment is made.
+PACKAGES := jax flax optax chex orbax.checkpoint tyro rich
+HAS_ALL  := import sys; from importlib.util import find_spec; \
+    sys.exit(sys.version_info < (3, 11) or not all(map(find_spec, "$(PACKAGES)".split())))
+ifeq ($(wildcard $(VENV)/.installed-*),)
+ifneq ($(filter $(JOBS),$(MAKECMDGOALS)),)
+EQUIPPED := $(shell for python in $(CANDIDATES); do "$$python" -c '$(HAS_ALL)' 2>/dev/null && echo "$$python" && break; done)
+endif
+READY := $(if $(EQUIPPED),,$(STAMP))
+endif
+JOB_PYTHON := $(or $(EQUIPPED),$(BIN)/python)
+
 # Where another one is asked for on the command line than that of the environment, which is made anew then.
 WHICH := import sys; print(sys.base_prefix, sys.version)
 ifeq ($(origin PYTHON),command line)
@@ -64,16 +77,16 @@ results: env  ## make the tables and figures in docs/results (takes hours; flags
 	$(BIN)/python scripts/results.py $(RESULTS)
 
 accelerator: $(READY)  ## check, measure and train on a GPU or TPU, in nine minutes at most (flags in ACCELERATOR)
-	$(BIN)/python scripts/accelerator.py $(ACCELERATOR)
+	$(JOB_PYTHON) scripts/accelerator.py $(ACCELERATOR)
 
 growth: $(READY)  ## measure how cost grows with batches, cores, simulations and trees (half an hour; flags in GROWTH)
-	$(BIN)/python scripts/growth.py $(GROWTH)
+	$(JOB_PYTHON) scripts/growth.py $(GROWTH)
 
 soak: $(READY)  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and check every state (hours; flags in SOAK)
-	$(BIN)/python scripts/soak.py $(SOAK)
+	$(JOB_PYTHON) scripts/soak.py $(SOAK)
 
 drills: $(READY)  ## interrupt and damage training runs in every way and check that nothing is lost (an hour; flags in DRILLS)
-	$(BIN)/python scripts/drills.py $(DRILLS)
+	$(JOB_PYTHON) scripts/drills.py $(DRILLS)
 
 reference: env  ## fill the tables of the pages of games and planners from the code
 	$(BIN)/python scripts/reference.py

@@ -19,6 +19,8 @@ from training.learn.guessing import Guessing, GuessingConfig
 from training.learn.monte_carlo import MonteCarlo, MonteCarloConfig
 from training.models import guess, policy_value
 from training.models.guess import GuessConfig
+from training.models.networks import arena
+from training.models.networks.presets import PRESETS
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents
 
@@ -59,16 +61,18 @@ def lower_step(game):
 
 def lower_plan(game, spec):
     planner, params = agents.make_planner(spec, game)
-    views = states_of(game)
-    if not planner.sees_state:
-
-        def first(state):
-            seen = game.observe(state, jnp.int32(0))
-            return game.init_information(jnp.int32(0), seen) if is_hidden(game) else seen
-
-        views = jax.eval_shape(jax.vmap(first), views)
     memory = jax.eval_shape(lambda: planner.init(LANES))
-    lowered(planner.plan, params, keys(), memory, views, SEATS, ACTIVE)
+    lowered(planner.plan, params, keys(), memory, views_of(game, planner.sees_state), SEATS, ACTIVE)
+
+
+def views_of(game, sees_state=False):
+    """What somebody is shown: the states, what a seat knows, or what it sees where there is nothing to know."""
+
+    def first(state):
+        seen = game.observe(state, jnp.int32(0))
+        return game.init_information(jnp.int32(0), seen) if is_hidden(game) else seen
+
+    return states_of(game) if sees_state else jax.eval_shape(jax.vmap(first), states_of(game))
 
 
 IN_WORLDS = pytest.param("pc_pimc:num_simulations=4,ahead_worlds=3", marks=pytest.mark.slow)
@@ -81,10 +85,46 @@ def test_a_step_and_a_search_on_small_boards(spec):
     lower_plan(game, spec)
 
 
+VARIANTS = [listed.id for listed in jaxgames.games()]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", jaxgames.game_names())
-def test_steps_of_all_games(name):
+@pytest.mark.parametrize("name", VARIANTS)
+def test_steps_of_all_variants(name):
     lower_step(jaxgames.make(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in VARIANTS if is_hidden(jaxgames.make(name))])
+def test_worlds_of_all_hidden_games(name):
+    game = jaxgames.make(name)
+    lowered(jax.vmap(game.sample_hidden), keys(), views_of(game))
+
+
+BOTS = [(name, entry.name) for name in jaxgames.game_names() for entry in jaxgames.registration(name).agents]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "bot"), BOTS)
+def test_bots_of_all_games(name, bot):
+    game = jaxgames.make(name)
+    agent = agents.make(bot, game)
+    memory = jax.eval_shape(lambda: agent.init(LANES))
+    lowered(agent.act, agent.params, keys(), memory, views_of(game, agent.sees_state), SEATS, ACTIVE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", PRESETS)
+def test_networks_and_their_gradients(network):
+    game, mode = ("clash", "beginner") if network in arena.PRESETS else ("hex", "hex")  # on 11 x 11 cells all others fit
+    who = policy_value.make(PolicyValueConfig(game, mode, network=network))
+    params = jax.eval_shape(who.init, jax.random.key(0))
+    views = jax.eval_shape(jax.vmap(who.encoder.view), states_of(who.game), SEATS)
+
+    def squares(params, views):
+        return sum((output.astype(jnp.float32) ** 2).mean() for output in who.apply(params, views))
+
+    lowered(jax.value_and_grad(squares), params, views)
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
-"""What make would do, which is asked and not done: the environment is made once, and anew for another Python."""
+"""What make would do, which is asked and not done: an environment is made once, anew for another Python, and only if needed."""
 
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
 
-def fake_python(path, told):
-    """A program that tells which Python it is."""
+def fake_python(path, told, works=True):
+    """A program that tells which Python it is, and does whatever it is asked, or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\necho '{told}'\n")
+    path.write_text(f"#!/bin/sh\necho '{told}'\nexit {int(not works)}\n")
     path.chmod(0o755)
     return path
 
@@ -30,17 +31,21 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def would_make(folder, *arguments, **variables):
+def would_run(folder, *arguments, **variables):
     own = {name: value for name, value in os.environ.items() if name != "PYTHON" and not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(
-        ["make", "--dry-run", "env", *arguments],
+        ["make", "--dry-run", *arguments],
         cwd=folder,
         env={**own, **variables},
         capture_output=True,
         text=True,
         check=True,
     )
-    return "-m venv --clear" in done.stdout
+    return done.stdout
+
+
+def would_make(folder, *arguments, **variables):
+    return "-m venv --clear" in would_run(folder, "env", *arguments, **variables)
 
 
 def test_an_environment_is_made_once(checkout):
@@ -55,3 +60,25 @@ def test_an_environment_is_made_anew_for_another_python_that_is_asked_for(checko
     assert would_make(checkout, f"PYTHON={other}")
     assert would_make(checkout, f"PYTHON={checkout}/none"), "to tell that there is none"
     assert not would_make(checkout, PYTHON=str(other)), "only where it is asked for: variables stay for months"
+
+
+@pytest.mark.parametrize("job", ["accelerator", "growth", "soak", "drills"])
+def test_long_jobs_need_no_environment_where_a_python_has_the_packages(checkout, job):
+    assert f".venv/bin/python scripts/{job}.py" in would_run(checkout, job), "an environment goes first"
+    shutil.rmtree(checkout / ".venv")
+    bare, equipped = fake_python(checkout / "bare", "", works=False), fake_python(checkout / "equipped", "")
+    told = would_run(checkout, job, f"PYTHON={bare} {equipped}")
+    assert "-m venv" not in told and "pip install" not in told and told.strip().startswith(f"{equipped} scripts/{job}.py")
+    told = would_run(checkout, job, f"PYTHON={bare}")
+    assert "-m venv --clear" in told and f".venv/bin/python scripts/{job}.py" in told
+    assert would_make(checkout, PYTHON=str(equipped)), "who asks for an environment gets one"
+
+
+def test_a_python_that_lacks_a_package_is_passed_over(checkout):
+    """The true one, without the folder of its packages."""
+    shutil.rmtree(checkout / ".venv")
+    path = checkout / "without"
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    path.chmod(0o755)
+    assert "-m venv --clear" in would_run(checkout, "soak", f"PYTHON={path}")
+    assert would_run(checkout, "soak", f"PYTHON={path} {sys.executable}").strip() == f"{sys.executable} scripts/soak.py"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 import threading
 import time
@@ -14,8 +15,8 @@ from typing import Any
 
 import jax
 
-from experiments.accelerator import pieces, record
-from experiments.accelerator.page import page
+from experiments.accelerator import clock, pieces, record
+from experiments.accelerator.page import device_of, page, versions_of
 from experiments.accelerator.pieces import Piece
 from experiments.accelerator.supervise import COMMAND, LATE, Worker, share_out
 from experiments.accelerator.worker import ENDED
@@ -25,6 +26,7 @@ from training.storage.json_files import read_json, read_lines
 
 FAILED = 1
 ROWS, ABOUT, PAGE, LOG, LOCK = "rows.jsonl", "about.json", "page.md", "worker.log", "measuring.lock"
+EARLIER = "earlier"  # what the folders of earlier calls are called, with a number
 CORES_OF_ONE, MOST_WORKERS = 2, 8  # a process that compiles keeps about two cores busy
 _SAME = ("device", "versions", "commit")  # of all rows of a folder
 _ROW = {"part": str, "name": str, "size": int | float, "failed": str}
@@ -35,9 +37,10 @@ class AcceleratorConfig:
     """Compares an accelerator with the CPU, measures every benchmark case on it, and trains every learner for a moment.
 
     Rows and a page are written as it goes: whenever it ends, what was found is there, and the page lists what was not reached.
+    What an earlier call has left in the folder is kept, in a folder of its own within.
 
     Attributes:
-      minutes: that all takes at most, the start of JAX included.
+      minutes: that all takes at most, the start of Python and JAX included.
       only: a regular expression; only pieces whose part:name contains it, as in checks:states, speeds:hex/puct or learners.
       sizes: speeds are measured with so many times the usual batch, first all cases with the first of these.
       devices: accelerators that cases are measured on.
@@ -123,13 +126,45 @@ class Findings:
         write_atomically(self.folder / PAGE, page(self.about, self.rows, self.missing, self.minutes))
 
 
-def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapping[str, Sequence[Piece]] | None = None) -> int:
+def set_aside(folder: Path) -> Path | None:
+    """Moves what an earlier call has found into a folder of its own, with which that call can be resumed.
+
+    Returns:
+      That folder; None where nothing was found.
+
+    Raises:
+      OSError: it cannot be moved.
+    """
+    if not (folder / ROWS).exists() or not (folder / ROWS).stat().st_size:
+        return None
+    number = 1
+    while (apart := folder / f"{EARLIER}-{number}").exists():
+        number += 1
+    apart.mkdir()
+    for name in (ABOUT, PAGE, LOG, ROWS):  # rows last: as long as they are here there is something to be moved
+        if (folder / name).exists():
+            (folder / name).rename(apart / name)
+    return apart
+
+
+def main(config: AcceleratorConfig) -> int:
+    """Does as `run`, for the script, from whose start the minutes count."""
+    return run(config, since=clock.STARTED)
+
+
+def run(
+    config: AcceleratorConfig,
+    command: Sequence[str] = COMMAND,
+    parts: Mapping[str, Sequence[Piece]] | None = None,
+    since: float | None = None,
+) -> int:
     """Does as much as there is time for.
 
     Args:
       config: the command line.
       command: the process that works, see `supervise.Worker`.
       parts: pieces in place of all.
+      since: when the minutes began, by `time.monotonic`; None: now.
 
     Returns:
       The exit code: 1 if a check has found a difference, or something has failed but for want of time.
@@ -138,15 +173,18 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
       OSError: the folder cannot be written or is in use.
       ValueError: it holds rows of another device, of other versions or of another commit.
     """
-    end = time.monotonic() + 60 * config.minutes
+    end = (time.monotonic() if since is None else since) + 60 * config.minutes
     number = config.workers or default_workers()
     jax.config.update("jax_platforms", "cpu")  # of this process, which leaves accelerators to those that work
     with output_folder(config.output) as folder:
         assert folder is not None
+        if not config.resume and (apart := set_aside(folder)):
+            print(f"what was found earlier is kept in {apart}; to go on with that: --resume --output {apart}", flush=True)
         findings = Findings(folder, parts or pieces.plan(config.only, config.sizes), config.minutes, config.resume)
         findings.write()
         arguments = [str(config.devices), str(folder.resolve() / LOCK)]
-        workers = [Worker([*arguments, str(place)], folder / LOG, command, shares=number > 1) for place in range(number)]
+        met = Greeting(folder / LOG)
+        workers = [Worker([*arguments, str(place)], folder / LOG, command, number > 1, met) for place in range(number)]
         doers = [partial(_do, worker, findings) for worker in workers]
 
         def stop() -> None:
@@ -170,6 +208,36 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
 def default_workers() -> int:
     """Gives how many processes compile side by side where nothing is said; on CPUs alone they would measure each other."""
     return 1 if runtime.will_run_on_cpus() else min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS)
+
+
+class Greeting:
+    """Says once on what all is done, as soon as the first process knows."""
+
+    def __init__(self, log: Path) -> None:
+        """Says nothing yet; `log` has the words of JAX."""
+        self._log, self._lock, self._said = log, threading.Lock(), False
+
+    def __call__(self, about: Mapping[str, Any]) -> None:
+        """Takes in what a process has told of its device."""
+        with self._lock:
+            if self._said:
+                return
+            self._said = True
+        print(f"on {device_of(about)}: {versions_of(about)}", flush=True)
+        if about["platform"] == "cpu":
+            print(f"warning: {_lacking(self._log)}", file=sys.stderr, flush=True)
+
+
+def _lacking(log: Path, devices: Path = Path("/dev")) -> str:
+    """Says that there is nothing but a CPU, and what may be the reason."""
+    told = "JAX has found no accelerator: all is done by the CPU, and compared with itself"
+    if asked := os.environ.get("JAX_PLATFORMS"):
+        return f"{told}; JAX_PLATFORMS={asked} is set"
+    cards = sorted(path.name for path in devices.glob("nvidia[0-9]*"))
+    if not cards:
+        return told
+    needed = "pip install '.[cuda]', or make env EXTRAS=test,viz,cuda"
+    return f"{told}, although {devices / cards[0]} is there; JAX needs its packages for it ({needed}); {log} may tell more"
 
 
 def _do(worker: Worker, findings: Findings, piece: Piece, seconds: float) -> None:

@@ -16,11 +16,14 @@ from typing import Any
 
 from rich.console import Console
 
-from training.jobs import train_alphaze, train_expert, train_follower, train_q
+from search.modelled import Models
+from training.jobs import train_alphaze, train_expert, train_follower, train_guess, train_q
 from training.learn.alphaze import AlphazeConfig
 from training.learn.dagger import DaggerConfig
 from training.learn.expert_iteration import ExpertConfig
+from training.learn.guessing import GuessingConfig
 from training.learn.monte_carlo import MonteCarloConfig
+from training.models.guess import GuessConfig
 from training.models.policy_value import PolicyValueConfig
 from training.storage.logs import LOG_FILE, read_log
 
@@ -68,6 +71,34 @@ LEARNERS: Mapping[str, tuple[Callable[..., Any], Any]] = {
             learn=ExpertConfig(source="demonstrations", samples=2048, lanes=64, steps=8, updates=8, batch_size=64),
             rounds=ENDLESS // 2048,
             rate_games=0,
+        ),
+    ),
+    "reinforcement": (
+        train_expert.run,
+        train_expert.TrainConfig(
+            who=PolicyValueConfig("hex", "hex-5", network="small"),  # in Pommerman this search alone compiles for minutes
+            learn=ExpertConfig(
+                source="search",
+                player="path",
+                search=dataclasses.replace(ExpertConfig().search, num_simulations=16),
+                models=Models(model="still", root="true"),
+                samples=128,  # learnt from after a call or two
+                lanes=64,
+                steps=8,
+                updates=8,
+                batch_size=64,
+            ),
+            rounds=ENDLESS // 128,
+            rate_games=0,
+        ),
+    ),
+    "guess": (
+        train_guess.run,
+        train_guess.TrainConfig(
+            who=GuessConfig("stratego", "barrage"),
+            learn=GuessingConfig(lanes=64, steps=8, updates=8, batch_size=64, buffer_size=4096),
+            samples=ENDLESS,
+            rate_every=ENDLESS,
         ),
     ),
     "clash": (

@@ -11,6 +11,7 @@ from experiments.benchmark.table import short
 from experiments.pages import NONE, markdown
 
 Row = Mapping[str, Any]
+TRAINING = ("training", "iterations", "first after", "later ones", "first and last loss")
 
 
 def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Sequence[Piece]], minutes: float) -> str:
@@ -28,11 +29,9 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
     late = sum(row["failed"].startswith(LATE) for row in rows)
     failed = sum(bool(row["failed"]) for row in rows) - late
     speeds, trainings = (sum(not row["failed"] for row in found[part]) for part in (SPEEDS, LEARNERS))
-    device = f"{about['device']} ({about['devices']} of platform {about['platform']})" if about else "no device yet"
-    versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
     parts = [
-        f"# {device}",
-        f"{versions}, commit {about.get('commit') or NONE}; {minutes:g} minutes were given.",
+        f"# {device_of(about) if about else 'no device yet'}",
+        f"{versions_of(about)}, commit {about.get('commit') or NONE}; {minutes:g} minutes were given.",
         f"**{same} of {sum('same' in row for row in found[CHECKS])} checks agree; {speeds} speeds, {trainings} trainings; "
         f"{failed} failed, {late} took too long, {sum(map(len, missing.values()))} were not reached.**",
         "## Is it what a CPU gives?",
@@ -50,13 +49,22 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
         or NONE,
         "\n".join(f"One core of the CPU, `{row['name']}`: {row['failed']}." for row in found[CORE] if row["failed"]),
         "## Does everything learn on it?",
-        markdown(("training", "iterations", "first after", "later ones", "first and last loss"), map(_learner, found[LEARNERS]))
-        or NONE,
+        markdown(TRAINING, map(learner, found[LEARNERS])) or NONE,
         "## What was not reached",
         "\n".join(f"* {part}: {', '.join(piece.title for piece in pieces)}" for part, pieces in missing.items() if pieces)
         or NONE,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def device_of(about: Row) -> str:
+    """Names a device, and says how many of them there are."""
+    return f"{about['device']} ({about['devices']} of platform {about['platform']})"
+
+
+def versions_of(about: Row) -> str:
+    """Names the versions of what runs on it."""
+    return ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
 
 
 def cores_worth(rate: float | None, core: float | None) -> str:
@@ -89,7 +97,8 @@ def _speed(row: Row, core: float | None) -> list[str]:
     ]
 
 
-def _learner(row: Row) -> list[str]:
+def learner(row: Row) -> list[str]:
+    """Tells of a training: its name, iterations, seconds of the first and of later ones, first and last loss."""
     if row["failed"]:
         return [row["name"], NONE, f"**{row['failed']}**", NONE, NONE]
     later = f"{row['later_seconds']:.3g} s" if row["later_seconds"] is not None else NONE

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments import kept
-from experiments.accelerator.page import cores_worth
-from experiments.accelerator.pieces import CHECKS, CORE, SPEEDS, TELLING
+from experiments.accelerator.page import TRAINING, cores_worth, learner
+from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, TELLING
 from experiments.benchmark.table import short
 from experiments.pages import NONE, fill, markdown
 from training.storage import provenance
@@ -29,7 +29,7 @@ def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PA
       about: the device.
       rows: as in rows.jsonl.
       folder: where the files of the devices are.
-      page: with the marks `accelerator_speeds` and `accelerator_checks`.
+      page: with the marks `accelerator_speeds`, `accelerator_checks` and `accelerator_trainings`.
 
     Raises:
       OSError: a file cannot be read or written.
@@ -43,8 +43,8 @@ def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PA
 def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:
     """Makes the tables of a page from all that is kept."""
     rows = [row for path in sorted(folder.glob("accelerator-*.json")) for row in read_rows(path, "list of rows", _ROW)]
-    parts = {"accelerator_speeds": speeds_table(rows), "accelerator_checks": checks_table(rows)}
-    fill(page, parts, others_stay=True)
+    tables = {"speeds": speeds_table, "checks": checks_table, "trainings": trainings_table}
+    fill(page, {f"accelerator_{name}": table(rows) for name, table in tables.items()}, others_stay=True)
 
 
 def _key(row: Row) -> tuple[str, str, float, str]:
@@ -89,3 +89,9 @@ def checks_table(rows: Sequence[Row]) -> str:
         if row["part"] == CHECKS
     ]
     return markdown(("device", "check", "compared", "same", "what differs", "commit"), body)
+
+
+def trainings_table(rows: Sequence[Row]) -> str:
+    """Makes the table of trainings."""
+    body = [[row["on"], *learner(row), row["commit"] or NONE] for row in rows if row["part"] == LEARNERS]
+    return markdown(("device", *TRAINING, "commit"), body)

@@ -15,52 +15,38 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from experiments.drills.lives import Ended, Life, begin, differences, is_saving, steps_of
-from jaxgames.processes import Processes, free_port
+from experiments.drills.lives import Ended, begin, differences, is_saving, last_line, steps_of, until
+from experiments.drills.together import asked_to_end, hung, lost
+from training.jobs.errors import one_line
 
 Fault = Callable[[Path, Path, random.Random], list[str]]
-_A_MINUTE = 60.0
 _DISK = 1_200_000  # bytes of a disk that is too small for the run
 
 
 def _resumed(folder: Path, straight: Path, least: int) -> list[str]:
     """Resumes a run to its end: it must go on after iteration `least` or later, and end as if nothing had happened."""
     ended = begin(folder, resume=True).end()
-    wrong = [] if ended.code == 0 else [f"resumed, it ended with code {ended.code}: {_last(ended)}"]
+    wrong = [] if ended.code == 0 else [f"resumed, it ended with code {ended.code}: {last_line(ended)}"]
     if ended.went_on_after < least:
         wrong.append(f"iteration {least} was saved and it went on after {ended.went_on_after}")
     return wrong + (differences(folder, straight) if ended.code == 0 else [])
 
 
-def _last(ended: Ended) -> str:
-    lines = ended.told.strip().splitlines()
-    return lines[-1] if lines else "not a word"
-
-
-def _until(life: Life, condition: Callable[[], bool], pause: float = 0.002) -> bool:
-    """Waits for something to happen while a life goes on; says whether it has."""
-    while life.runs():
-        if condition():
-            return True
-        time.sleep(pause)
-    return False
-
-
 def _one_line(ended: Ended, code: int, *words: str) -> list[str]:
     """A refusal must have its exit code, no traceback, and name the reason."""
-    wrong = [] if ended.code == code else [f"ended with code {ended.code}, expected {code}: {_last(ended)}"]
+    wrong = [] if ended.code == code else [f"ended with code {ended.code}, expected {code}: {last_line(ended)}"]
     if "raceback" in ended.told:
         wrong.append("there is a traceback")
-    return wrong + [f"does not say {word!r}: {_last(ended)}" for word in words if word not in ended.told]
+    return wrong + [f"does not say {word!r}: {last_line(ended)}" for word in words if word not in ended.told]
 
 
 def killed(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     """kill -9 at a random moment."""
     life = begin(folder)
-    _until(life, lambda: bool(steps_of(folder)))
+    until(life, lambda: bool(steps_of(folder)))
     time.sleep(draw.uniform(0, 2))
     life.send(signal.SIGKILL)
     life.end()
@@ -71,7 +57,7 @@ def killed_while_saving(folder: Path, straight: Path, draw: random.Random) -> li
     """kill -9 in the middle of writing a checkpoint."""
     life = begin(folder)
     number = draw.randint(1, 12)
-    _until(life, lambda: max(steps_of(folder), default=0) >= number and is_saving(folder), 0.0005)
+    until(life, lambda: max(steps_of(folder), default=0) >= number and is_saving(folder), 0.0005)
     time.sleep(draw.uniform(0, 0.03))
     life.send(signal.SIGKILL)
     life.end()
@@ -81,50 +67,14 @@ def killed_while_saving(folder: Path, straight: Path, draw: random.Random) -> li
 def stopped(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     """SIGTERM or SIGINT: the iteration is finished and saved."""
     life = begin(folder)
-    _until(life, lambda: bool(steps_of(folder)))
+    until(life, lambda: bool(steps_of(folder)))
     time.sleep(draw.uniform(0, 1))
     number = draw.choice([signal.SIGTERM, signal.SIGINT])
     life.send(number)
     ended = life.end()
     is_over = number == signal.SIGTERM or (folder / "result.json").exists()
-    wrong = [] if ended.code == (0 if is_over else 130) else [f"ended with code {ended.code}: {_last(ended)}"]
+    wrong = [] if ended.code == (0 if is_over else 130) else [f"ended with code {ended.code}: {last_line(ended)}"]
     return wrong + _resumed(folder, straight, max(steps_of(folder), default=0))
-
-
-def lost(folder: Path, straight: Path, draw: random.Random) -> list[str]:
-    """kill -9 of one of two processes: the other ends within a minute with one line, and one alone or both at once go on."""
-    del straight  # with other devices other mini-batches are drawn
-    address, gone = f"localhost:{free_port()}", draw.randrange(2)
-    outputs = [folder.with_name(f"{folder.name}-{number}.txt") for number in range(2)]
-
-    def both_begin(resume: bool) -> list[Life]:
-        who = [Processes(address, 2, number) for number in range(2)]
-        return [begin(folder, resume=resume, output=out, together=one) for out, one in zip(outputs, who, strict=True)]
-
-    both = both_begin(resume=False)
-    _until(both[0], lambda: bool(steps_of(folder)))
-    time.sleep(draw.uniform(0, 2))
-    over = (folder / "result.json").exists()
-    both[gone].send(signal.SIGKILL)
-    ended = both[1 - gone].end(_A_MINUTE)
-    both[gone].end()
-    saved = max(steps_of(folder), default=0)
-    told = [line for line in ended.told.splitlines() if line.startswith("error: ")]
-    wrong = []
-    if not over and ended.code != 0:
-        if ended.code == -signal.SIGKILL:
-            wrong.append(f"process {1 - gone} was still there a minute after process {gone}")
-        if len(told) != 1 or f"process {gone} of 2" not in told[0]:
-            wrong.append(f"process {1 - gone} said in {len(told)} lines: {_last(ended)}")
-        if "raceback" in ended.told:
-            wrong.append("there is a traceback")
-    lives = both_begin(resume=True) if draw.randrange(2) else [begin(folder, resume=True)]  # both: on the port of before
-    for number, resumed in enumerate([life.end() for life in lives]):
-        if resumed.code != 0 or not (folder / "result.json").exists():
-            wrong.append(f"resumed by {len(lives)}, process {number} ended with code {resumed.code}: {_last(resumed)}")
-        if number == 0 and not over and resumed.went_on_after < saved:
-            wrong.append(f"iteration {saved} was saved and it went on after {resumed.went_on_after}")
-    return wrong
 
 
 def _damage(path: Path, draw: random.Random) -> str:
@@ -196,7 +146,7 @@ def read_only(folder: Path, straight: Path, draw: random.Random) -> list[str]:
 def two_runs(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     """A second run on a folder in use is refused with who holds it; the first goes on."""
     first = begin(folder)
-    _until(first, lambda: bool(steps_of(folder)))
+    until(first, lambda: bool(steps_of(folder)))
     time.sleep(draw.uniform(0, 1))
     first.send(signal.SIGSTOP)  # so that it is still at work
     wrong = _one_line(
@@ -210,27 +160,41 @@ def two_runs(folder: Path, straight: Path, draw: random.Random) -> list[str]:
 
 
 @functools.cache
-def _may_mount() -> bool:
-    """Whether this process may mount a disk: root may not in every container."""
-    if os.geteuid() or not shutil.which("mount"):
-        return False
+def _no_mounting() -> str:
+    """Why this process may not mount a disk; "" if it may: root may not in every container."""
+    if os.geteuid():
+        return "needs a disk of its own, which only root may mount"
+    if not shutil.which("mount"):
+        return "needs a disk of its own, and there is no program mount"
     with tempfile.TemporaryDirectory() as folder:
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, check=False).returncode == 0
-        if mounted:
+        done = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
             subprocess.run(["umount", "-l", folder], check=True)
-    return mounted
+            return ""
+    return f"needs a disk of its own, which may not be mounted here ({one_line(done.stderr)})"
+
+
+FAULTS: Mapping[str, Fault] = {
+    "killed": killed,
+    "killed while saving": killed_while_saving,
+    "stopped": stopped,
+    "a lost process": lost,
+    "a hung process": hung,
+    "one of two asked to end": asked_to_end,
+    "a damaged file": damaged,
+    "two runs on one folder": two_runs,
+    "a full disk": disk_full,
+    "a read-only folder": read_only,
+}
+_ON_A_DISK = ("a full disk", "a read-only folder")
+
+
+def left_out() -> dict[str, str]:
+    """Faults that cannot be had here, each with the reason."""
+    return dict.fromkeys(_ON_A_DISK, reason) if (reason := _no_mounting()) else {}
 
 
 def faults() -> dict[str, Fault]:
     """All faults that can be had here, by name."""
-    found: dict[str, Fault] = {
-        "killed": killed,
-        "killed while saving": killed_while_saving,
-        "stopped": stopped,
-        "a lost process": lost,
-        "a damaged file": damaged,
-        "two runs on one folder": two_runs,
-    }
-    if _may_mount():
-        found |= {"a full disk": disk_full, "a read-only folder": read_only}
-    return found
+    missing = left_out()
+    return {name: fault for name, fault in FAULTS.items() if name not in missing}

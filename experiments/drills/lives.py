@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +64,12 @@ class Ended(NamedTuple):
         return int(found[1]) if found else 0
 
 
+def last_line(ended: Ended) -> str:
+    """The last that a life has said."""
+    lines = ended.told.strip().splitlines()
+    return lines[-1] if lines else "not a word"
+
+
 @dataclasses.dataclass(frozen=True)
 class Life:
     """A process at work.
@@ -104,7 +111,16 @@ def begin(folder: Path, *, resume: bool = False, output: Path | None = None, tog
       together: which one it is of several processes that share the run; None: it is alone.
     """
     config = dataclasses.replace(CONFIG, output=str(folder), resume=resume)
-    output = output or folder.with_name(f"{folder.name}.txt")
+    return apart(lambda: _live(config, together), output or folder.with_name(f"{folder.name}.txt"))
+
+
+def apart(work: Callable[[], int], output: Path) -> Life:
+    """Does something in a fork.
+
+    Args:
+      work: gives the exit code.
+      output: file for what it prints.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*fork")  # of processes with threads, which have not begun to compute here
         process = os.fork()
@@ -115,13 +131,22 @@ def begin(folder: Path, *, resume: bool = False, output: Path | None = None, tog
         with output.open("w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-        code = _live(config, together)
+        code = work()
     except BaseException as error:
         print(f"traceback: {type(error).__name__}: {error}", file=sys.stderr)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def until(life: Life, condition: Callable[[], bool], pause: float = 0.002) -> bool:
+    """Waits for something to happen while a life goes on; says whether it has."""
+    while life.runs():
+        if condition():
+            return True
+        time.sleep(pause)
+    return False
 
 
 def _live(config: TrainConfig, together: Processes | None) -> int:

@@ -19,7 +19,7 @@ from experiments.accelerator.pieces import TELLING
 from experiments.benchmark import cases, harness, programs
 from experiments.benchmark.case import Case
 from experiments.benchmark.table import OF_BATCHES, short
-from experiments.kernels import targets
+from experiments.kernels import plans, targets
 from experiments.pages import NONE, fill, markdown
 from jaxgames import runtime
 from jaxgames.platforms import for_all_platforms
@@ -44,10 +44,11 @@ _PER_ROUND = {  # others, per lane and round
 
 @dataclasses.dataclass(frozen=True)
 class KernelsConfig:
-    """Compiles benchmark cases, and counts the kernels, gathers, scatters and bytes of one round of their main loop.
+    """Compiles benchmark cases and planners, and counts kernels, gathers, scatters and bytes of one round of their main loop.
 
     Attributes:
-      cases: which; all that are one program if none is named.
+      cases: which, or planners, each as one word such as "hex mcts:num_simulations=50"; all cases that are one program if none
+        is named.
       target: here (the devices of this machine) or h100, which need not be there: see docs/accelerators.md.
       packages: folder with the packages for h100, where they are not installed.
       batch: lanes; what the cases take on accelerators if not given.
@@ -64,7 +65,8 @@ class KernelsConfig:
         if self.target not in (targets.HERE, targets.H100):
             raise ValueError(f"target={self.target!r}: must be {targets.HERE} or {targets.H100}")
         for name in self.cases:
-            cases.find(name)
+            if not plans.is_plan(name):
+                cases.find(name)
         if self.batch is not None and self.batch < 1:
             raise ValueError(f"batch={self.batch}: must be >= 1")
 
@@ -76,7 +78,7 @@ def run(config: KernelsConfig) -> int:
       The exit code: 1 if a case cannot be compiled.
 
     Raises:
-      ValueError: there is nothing to compile for the target with.
+      ValueError: there is nothing to compile for the target with, or no such planner.
     """
     runtime.prepare()
     targets.prepare(config.target, config.packages)
@@ -84,17 +86,24 @@ def run(config: KernelsConfig) -> int:
     path = DATA / f"kernels-{config.target}.json"
     order = [*TELLING, *(name for name in cases.names() if name not in TELLING)]
     failed = False
-    for name in config.cases or order:
-        row = count(cases.find(name), mesh, config.batch)
+    chosen = {name: plans.case(name) if plans.is_plan(name) else cases.find(name) for name in config.cases or order}
+    for name, case in chosen.items():
+        row = count(case, mesh, config.batch)
         if row is None and not config.cases:
             continue
         row = row or {"case": name, "failed": "is not one program, so there is no round of which kernels could be counted"}
         print(json.dumps(row), flush=True)
         failed |= bool(row["failed"])
         if config.write and not row["failed"]:
-            kept.put(path, [row], lambda row: row["case"], functools.partial(_fill, f"kernels_{config.target}"), order)
+            planners = dict.fromkeys(each for each in (*kept.read(path, _case), name) if plans.is_plan(each))
+            kept.put(path, [row], _case, functools.partial(_fill, f"kernels_{config.target}"), [*order, *planners])
         jax.clear_caches()
     return int(failed)
+
+
+def _case(row: Mapping[str, Any]) -> str:
+    name: str = row["case"]
+    return name
 
 
 def _fill(mark: str, rows: Sequence[Mapping[str, Any]]) -> None:

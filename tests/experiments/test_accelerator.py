@@ -18,7 +18,9 @@ from experiments.accelerator.command import AcceleratorConfig
 from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
 from experiments.accelerator.supervise import share_out
 from experiments.benchmark import cases
-from training.jobs import running
+from tests.processes import run_python
+from training.jobs import running, train_expert
+from training.jobs.catalogue import JOBS
 
 TOY = (sys.executable, str(Path(__file__).with_name("toy_worker.py")))
 
@@ -60,6 +62,59 @@ def test_time_is_kept_and_what_was_not_reached_is_listed_and_done_later(tmp_path
     (tmp_path / "about.json").write_text((tmp_path / "about.json").read_text().replace("3000", "2000"))
     with pytest.raises(ValueError, match="holds rows of device Toy 2000, and here it is Toy 3000: give another folder"):
         ran(tmp_path, toys(checks="one new"), minutes=0.1, resume=True)
+
+
+def test_a_second_call_keeps_what_the_first_has_found(tmp_path, capsys):
+    ran(tmp_path, toys(checks="one two"), minutes=0.1)
+    first = {name: (tmp_path / name).read_text() for name in ("rows.jsonl", "about.json", "page.md", "worker.log")}
+    _, rows, page = ran(tmp_path, toys(checks="three"), minutes=0.1)
+    apart = tmp_path / "earlier-1"
+    assert [row["name"] for row in rows] == ["three"] and "1 of 1 checks agree" in page
+    assert {path.name: path.read_text() for path in apart.iterdir()} == first
+    assert f"what was found earlier is kept in {apart}; to go on with that: --resume --output {apart}" in capsys.readouterr().out
+    _, rows, _ = ran(apart, toys(checks="one two four"), minutes=0.1, resume=True)
+    assert [row["name"] for row in rows] == ["one", "two", "four"]
+    ran(tmp_path, toys(checks="five"), minutes=0.1)
+    assert "three" in (tmp_path / "earlier-2" / "rows.jsonl").read_text()
+    (tmp_path / "rows.jsonl").write_text("")
+    ran(tmp_path, toys(checks="six"), minutes=0.1)
+    assert not (tmp_path / "earlier-3").exists(), "nothing had been found"
+
+
+def test_on_what_all_is_done_is_told_once_at_the_start(tmp_path, capsys):
+    ran(tmp_path, toys(checks=" ".join(f"number{number}" for number in range(6))), workers=2, minutes=0.1)
+    told = capsys.readouterr()
+    assert told.out.startswith("on Toy 3000 (1 of platform toy): jax 1.2.3\n") and told.out.count("Toy 3000") == 1
+    assert "warning" not in told.err
+
+
+def test_a_cpu_in_place_of_an_accelerator_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    greeting = command.Greeting(tmp_path / "worker.log")
+    for _ in range(2):
+        greeting({"device": "Toy CPU", "devices": 2, "platform": "cpu", "versions": {"jax": "1.2.3"}})
+    assert capsys.readouterr().err.count("warning: JAX has found no accelerator: all is done by the CPU") == 1
+    assert command._lacking(tmp_path / "worker.log", tmp_path).endswith("compared with itself")
+    (tmp_path / "nvidia0").touch()
+    assert f"although {tmp_path}/nvidia0 is there" in command._lacking(tmp_path / "worker.log", tmp_path)
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    assert command._lacking(tmp_path / "worker.log", tmp_path).endswith("; JAX_PLATFORMS=cpu is set")
+
+
+def test_minutes_count_from_the_start_of_the_process(tmp_path, monkeypatch):
+    parts, started = toys(checks="late"), time.monotonic()
+    command.run(AcceleratorConfig(output=str(tmp_path), workers=1, minutes=1), TOY, parts, since=started - 56)
+    assert time.monotonic() - started < 10
+    given = {}
+    monkeypatch.setattr(command, "run", lambda config, since: given.update(since=since) or 0)
+    assert command.main(AcceleratorConfig()) == 0 and given["since"] == command.clock.STARTED
+    code = (
+        "import runpy, sys, time; now = time.monotonic(); sys.argv[1:] = ['--help']\n"
+        "try: runpy.run_path('scripts/accelerator.py', run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "print('!', sys.modules['experiments.accelerator.clock'].STARTED - now < 0.5 * (time.monotonic() - now))"
+    )
+    assert run_python(["-c", code]).stdout.endswith("! True\n"), "before the long imports"
 
 
 @pytest.mark.parametrize(
@@ -244,7 +299,9 @@ def test_random_play_is_compared(monkeypatch):
 
 def test_what_is_kept_becomes_tables(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("".join(f"<!-- table accelerator_{name} -->\n<!-- /table -->\n" for name in ("speeds", "checks")))
+    page.write_text(
+        "".join(f"<!-- table accelerator_{name} -->\n<!-- /table -->\n" for name in ("speeds", "checks", "trainings"))
+    )
     program = {"kernels": 7, "open_loops": 1, "argument_bytes": 2**20, "extra_bytes": 2**20}
     speed = {"per_wall_second": 300.0, "unit": "steps", "batch": 8, "compile_seconds": 2.0, "commit": "abc", "program": program}
     first = [
@@ -258,11 +315,15 @@ def test_what_is_kept_becomes_tables(tmp_path):
     assert "| states hex | some | yes |" in page.read_text() and "`pommerman/ppo` | 8 | 300 steps/s | – | – |" in page.read_text()
     assert "| Toy 3000 | `hex/dark_random` | 8 | 300 steps/s | – | 7+ | 2 s | 2 MiB | abc |" in page.read_text()
     assert "| Toy 3000 | states hex | all | **no** | legs | abc |" in page.read_text() and "clash" not in page.read_text()
+    assert "<!-- table accelerator_trainings -->\n–\n" in page.read_text()
     later = [
         {**Piece(CORE, "hex/dark_random").as_dict(), "failed": "", "per_cpu_second": 3.0},
         {**Piece(CHECKS, "states hex").as_dict(), "failed": "", "compared": "all", "same": True, "differs": ""},
     ]
+    training = {"iterations": 3, "first_seconds": 1.0, "later_seconds": 0.5, "losses": [2.0, 1.0]}
+    later.append({**Piece(LEARNERS, "guess").as_dict(), "failed": "", **training})
     record.record({"device": "Toy 3000"}, later, tmp_path, page)
+    assert "| Toy 3000 | guess | 3 | 1.0 s | 0.5 s | 2, 1 | – |" in page.read_text()
     assert "300 steps/s | 100 |" in page.read_text() and "| all | yes | – | – |" in page.read_text()
     assert "| states hex | some |" not in page.read_text(), "all that was known of a check gives way to what is new"
 
@@ -289,6 +350,14 @@ def test_networks_of_planners_are_compared_in_full_precision(monkeypatch):
     assert row["same"] and "values within 0.0001" in row["compared"] and set(seen) == {"highest"}
 
 
+def test_each_job_that_trains_has_its_learner():
+    """And the expert one in both ways in which it plays."""
+    jobs = {module.partition("train_")[2] for module in (run.__module__ for run, _ in learners.LEARNERS.values())}
+    assert jobs == {name.removeprefix("train-").replace("-", "_") for name in JOBS if name.startswith("train-")}
+    sources = {config.learn.source for run, config in learners.LEARNERS.values() if run is train_expert.run}
+    assert sources == {"demonstrations", "search"}
+
+
 @pytest.mark.slow
 def test_learners_have_as_much_to_do_as_jobs_can_count(monkeypatch):
     totals = []
@@ -299,7 +368,7 @@ def test_learners_have_as_much_to_do_as_jobs_can_count(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["alphaze", "q"])
+@pytest.mark.parametrize("name", ["alphaze", "q", "guess", "reinforcement"])
 def test_learners_learn_for_a_moment(name, tmp_path):
     (row,) = learners.train(name, 1.0, tmp_path)
     assert row["iterations"] >= 1 and row["first_seconds"] > 0

@@ -1,14 +1,19 @@
 """Fault drills: they pass on a sound run, and tell what is lost of one that is not."""
 
 import json
+import os
 import random
 import shutil
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
-from experiments.drills import command, faults, lives
+from experiments.drills import command, faults, lives, side_by_side, together
 from experiments.drills.command import DrillsConfig
 from experiments.drills.lives import Ended
+from experiments.drills.side_by_side import Drill
 from tests.processes import run_python
 
 
@@ -47,7 +52,99 @@ def test_where_there_is_no_time_for_a_drill_none_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "_straight", lambda folder: folder)
     monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
     config = DrillsConfig(drills=1, minutes=1e-9, output=str(tmp_path))
+    monkeypatch.setattr(faults, "_no_mounting", lambda: "")
     assert command.run(config) == {"drills": {}, "failed": []} == json.loads((tmp_path / "drills.json").read_text())
+
+
+def test_what_cannot_be_had_here_is_told_with_the_reason(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "_straight", lambda folder: folder)
+    monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
+    monkeypatch.setattr(faults, "_no_mounting", lambda: "needs a disk of its own, which only root may mount")
+    command.run(DrillsConfig(minutes=1e-9, output=str(tmp_path)))
+    assert capsys.readouterr().out.splitlines() == [
+        "left out: a full disk: needs a disk of its own, which only root may mount",
+        "left out: a read-only folder: needs a disk of its own, which only root may mount",
+    ]
+    assert set(json.loads((tmp_path / "drills.json").read_text())["left_out"]) == {"a full disk", "a read-only folder"}
+    with pytest.raises(ValueError, match="fault='a full disk': needs a disk of its own, which only root may mount"):
+        DrillsConfig(fault="a full disk")
+    with pytest.raises(ValueError, match=r"fault='flood': must be one of killed, .*, a full disk"):
+        DrillsConfig(fault="flood")
+
+
+def drills_in(folder, names):
+    return iter([Drill(number, name, folder / f"drill-{number:04d}") for number, name in enumerate(names)])
+
+
+def test_drills_are_made_side_by_side_and_each_is_told(tmp_path):
+    def one(drill):
+        (tmp_path / f"{drill.fault} is here").touch()
+        deadline = time.monotonic() + 20
+        while not (tmp_path / "two is here").exists() and time.monotonic() < deadline:  # which begins while the first waits
+            time.sleep(0.01)
+        if drill.fault == "dies":
+            os._exit(7)
+        print("some words")
+        return [] if time.monotonic() < deadline else ["alone\ntoo long"]
+
+    found = {drill.fault: wrong for drill, wrong in side_by_side.make(drills_in(tmp_path, ["one", "two", "dies"]), one, 2)}
+    assert found == {"one": [], "two": [], "dies": ["could not be made: its process ended with code 7: not a word"]}
+
+
+def test_one_at_a_time_is_one_after_the_other(tmp_path):
+    def one(drill):
+        (tmp_path / "somebody").mkdir()
+        time.sleep(0.05)
+        (tmp_path / "somebody").rmdir()
+        return [drill.fault]
+
+    made = side_by_side.make(drills_in(tmp_path, "abc"), one, 1)
+    assert [wrong for _, wrong in made] == [["a"], ["b"], ["c"]]
+
+
+def test_drills_that_are_called_off_tidy_up_and_end_with_all_they_have_started(tmp_path):
+    def one(drill):
+        if drill.fault == "short":
+            return []
+        child = subprocess.Popen(["sleep", "60"])
+        (tmp_path / f"{drill.number}").write_text(f"{os.getpid()} {child.pid}")
+        try:
+            time.sleep(60)
+        finally:
+            (tmp_path / f"{drill.number} tidy").touch()
+        return []
+
+    made = side_by_side.make(drills_in(tmp_path, ["long", "short"]), one, 2)
+    assert next(made)[0].fault == "short"
+    while not ((tmp_path / "0").exists() and (tmp_path / "0").read_text()):
+        time.sleep(0.01)
+    made.close()
+    assert (tmp_path / "0 tidy").exists()
+    drill, child = map(int, (tmp_path / "0").read_text().split())
+    assert not Path(f"/proc/{drill}").exists()
+    deadline = time.monotonic() + 10
+    while is_alive(child) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_alive(child)
+
+
+def is_alive(process):
+    """Whether it runs, and is not only waiting for somebody to look after it."""
+    status = Path(f"/proc/{process}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_who_stays_must_name_who_is_gone():
+    told = "error: process 1 of 2 has died or hangs (no sign of life for 10 s): process 0 of 2 ends too\n"
+    assert together._tells_of(Ended(-6, told), 1) == [] == together._tells_of(Ended(0, ""), 1)
+    assert together._tells_of(Ended(-6, "error: process 1 of 2 ends, because another one did\n"), 0) == [
+        "process 1 said in 1 lines: error: process 1 of 2 ends, because another one did"
+    ]
+    assert together._tells_of(Ended(-9, "Traceback"), 1) == [
+        "process 0 was still there a minute after process 1",
+        "process 0 said in 0 lines: Traceback",
+        "there is a traceback",
+    ]
 
 
 def test_damage_is_done(tmp_path):
@@ -65,6 +162,7 @@ def test_damage_is_done(tmp_path):
     [
         ({"drills": 0}, "drills=0: must be"),
         ({"minutes": 0}, "minutes=0: must be"),
+        ({"at_once": -1}, "at_once=-1: must be"),
         ({"fault": "flood"}, "fault='flood': must be one of killed, "),
     ],
 )

@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from experiments.kernels import command, targets
+from experiments import kept
+from experiments.kernels import command, plans, targets
 from experiments.kernels.command import KernelsConfig
 from jaxgames import runtime
 from tests.experiments.benchmark.rows import COUNTING, STEPS
@@ -58,3 +59,48 @@ def test_without_the_packages_it_is_one_line(tmp_path, monkeypatch):
 def test_a_named_case_that_is_not_one_program_is_told(capsys):
     assert command.run(KernelsConfig(cases=("hex/compile",))) == 1
     assert '"failed": "is not one program, so there is no round' in capsys.readouterr().out
+
+
+def test_a_planner_without_a_case_is_counted():
+    case = plans.case("hex-hex-5-v1 mcs:num_simulations=6,horizon=3")
+    row = command.count(case, runtime.data_mesh(1), 8)
+    assert row["failed"] == "" and row["case"] == case.name and row["unit"] == "plans"
+    assert row["rounds"] == 6 and row["kernels"] >= 1 and row["units_per_round"] == 8 / 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hex-adh-5-v1 ismcts:num_simulations=4", "hero_academy-tiny-v1 oep:num_generations=2"])
+def test_planners_that_see_less_and_plan_turns_are_counted(name):
+    assert command.count(plans.case(name), runtime.data_mesh(1), 8)["failed"] == ""
+
+
+def test_many_lanes_are_planned_for_at_once():
+    game = plans.jaxgames.make("hex", "hex-5")
+    assert plans._wide(game, "mcs", 8) == "mcs"
+    assert plans._wide(game, "mcs:num_simulations=6", 4096) == "mcs:num_simulations=6,microbatch_size=4096"
+    assert plans._wide(game, "mcs:microbatch_size=2", 4096) == "mcs:microbatch_size=2"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("chess mcs", "game='chess': "),
+        ("hex chess", "planner='chess': must be one of fdts, "),
+        ("hex mcs:simulations=3", "simulations"),
+    ],
+)
+def test_a_planner_that_there_is_not_is_one_line(name, told):
+    with pytest.raises(ValueError, match=told) as raised:
+        command.run(KernelsConfig(cases=(name,)))
+    assert "\n" not in str(raised.value)
+
+
+def test_rows_of_planners_stay_beside_those_of_cases(tmp_path, monkeypatch):
+    filled = {}
+    monkeypatch.setattr(command, "DATA", tmp_path)
+    monkeypatch.setattr(command, "_fill", lambda mark, rows: filled.update({mark: [row["case"] for row in rows]}))
+    monkeypatch.setattr(command, "count", lambda case, mesh, batch: {"case": case.name, "failed": ""})
+    for names in (("hex mcs",), ("pommerman/random", "hex ismcts"), ("hex/dark_random",)):
+        assert command.run(KernelsConfig(cases=names, write=True)) == 0
+    known = ["pommerman/random", "hex/dark_random", "hex mcs", "hex ismcts"]
+    assert filled == {"kernels_here": known} and list(kept.read(tmp_path / "kernels-here.json", command._case)) == known
