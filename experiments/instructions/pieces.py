@@ -18,9 +18,12 @@ from experiments.benchmark.case import empty_tally
 from experiments.benchmark.lanes import lane_keys, typed_keys
 from experiments.benchmark.pommerman import ffa
 from jaxgames import random_bits
+from jaxgames.bits import union
 from jaxgames.hero_academy import HeroAcademy, legal, ratings
 from jaxgames.hex import Hex, HexConfig, rules
 from jaxgames.hex.geometry import BLACK
+from jaxgames.pommerman import explosions, movement
+from jaxgames.pommerman.state import State
 from search.bandit import bandits, table
 from search.puct.walk import choose
 
@@ -187,6 +190,34 @@ def _pommerman_step(work: Work) -> Any:
     return jax.vmap(ffa().step)(states, moves.astype(jnp.int32))
 
 
+def _blast_pass(work: Work) -> Any:
+    """All bombs are due, so that none is left to be set off."""
+    config = ffa().config
+
+    def one(state: State) -> Any:
+        bombs = state.bombs
+        return explosions.explode(
+            config.grid, bombs.cells, bombs.strength, bombs.cells, state.rigid, state.wood, config.max_blast_strength
+        )
+
+    return jax.vmap(one)(work.moving[0])
+
+
+def _movement(work: Work) -> Any:
+    grid = ffa().config.grid
+
+    def one(state: State, moves: Array) -> Any:
+        walls, burning = state.rigid | state.wood, union(state.flames[1:])
+        visible = union(state.items) - state.wood - burning
+        bombs, agents = movement.lay_bombs(grid, state.bombs, state.bombers, tuple(moves))
+        walkers = movement.make_walkers(grid, agents, tuple(moves), walls)
+        go, bombs = movement.resolve(grid, walkers, bombs, walls, visible)
+        return movement.arrive(grid, agents, walkers, go), bombs
+
+    states, moves = work.moving
+    return jax.vmap(one)(states, moves.astype(jnp.int32))
+
+
 PIECES = (
     Piece("hex/flood_pass", "DarkHex 11 x 11: a group grows by its neighbours once", _flood_start, _flood_pass),
     Piece("hex/step", "DarkHex 11 x 11: an attempt, with the flood of the group that it joins", _hex_step_start, _hex_step),
@@ -196,6 +227,8 @@ PIECES = (
     Piece("bandit/thompson", "draw a move for each of four players with six arms", _sample_start, _thompson),
     Piece("puct/select", "choose among the children of a root after 100 simulations", _tree_start, _select, batch=48),
     Piece("pommerman/step", "a step of four players", _pommerman_start, _pommerman_step),
+    Piece("pommerman/blast_pass", "all bombs explode at once, none sets off another", _pommerman_start, _blast_pass),
+    Piece("pommerman/movement", "bombs are laid, and everybody moves, with rolling bombs and kicks", _pommerman_start, _movement),
 )
 
 
