@@ -10,6 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 FAREWELL = "jaxgames: the end was told"  # after this line there is nothing more to tell
 PULSE = "jaxgames: runs"  # once a second, from a process that has not been stopped
@@ -18,21 +19,33 @@ _LOGGED = re.compile(r"^[EWIF]\d{4} ")
 _NOISE = re.compile(r"^[EWI]\d{4} .*(coordination|preemption)")
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Passes lines from stdin to stderr: what JAX says at the end as one line.
+class Setting(NamedTuple):
+    """In what a process runs, in the words in which it is told.
 
-    Args:
-      arguments: number of this process, how many there are ("several" where that is not known), the coordinator's address (""
-        where JAX finds it), seconds to wait at the start, and between signs of life.
+    Attributes:
+      number: of the process.
+      total: how many processes there are; "several" where that is not known.
+      address: the coordinator's; "" where JAX finds it.
+      patience: seconds to wait at the start.
+      silence: seconds between signs of life, at most.
     """
-    index, count, address, patience, silence = arguments
-    for line in told(sys.stdin, index, count, address, patience, silence):
+
+    number: str
+    total: str
+    address: str
+    patience: str
+    silence: str
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Passes lines from stdin to stderr: what JAX says at the end as one line. Arguments are those of `Setting`."""
+    for line in told(sys.stdin, Setting(*arguments)):
         sys.stderr.write(line)
         sys.stderr.flush()
 
 
 class Pulse:
-    """When a process gave signs of life. One that was stopped finds, when it goes on, that the others are silent."""
+    """When a process gave signs of life. One that was stopped finds, when it goes on, that the others have given it up."""
 
     def __init__(self, silence: float) -> None:
         self._silence = silence
@@ -45,38 +58,31 @@ class Pulse:
         self._last = now
 
     def stood_still(self, now: float) -> bool:
-        """Says whether the process has just been silent for so long that others may have missed it."""
+        """Says whether the process has just been silent for so long that others have missed it."""
         return self._paused(now) or now - self._stood < self._silence
 
     def _paused(self, now: float) -> bool:
-        """Says whether more than half of the allowed silence is over: the last sign that others had may be as much older."""
-        return now - self._last > self._silence / 2
+        return now - self._last > self._silence
 
 
-def told(
-    lines: Iterable[str],
-    index: str,
-    count: str,
-    address: str,
-    patience: str,
-    silence: str,
-    clock: Callable[[], float] = time.monotonic,
-) -> Iterator[str]:
-    """Gives what is to be printed of what a process writes to stderr; arguments as in `main`."""
-    reading, of_noise, pulse = iter(lines), False, Pulse(float(silence))
+def told(lines: Iterable[str], setting: Setting, clock: Callable[[], float] = time.monotonic) -> Iterator[str]:
+    """Gives what is to be printed of the lines that a process writes to stderr."""
+    reading, of_noise, pulse = iter(lines), False, Pulse(float(setting.silence))
     for line in reading:
         if line.strip() == FAREWELL:
             break
-        if line.strip() == PULSE:
+        if line.rstrip().endswith(PULSE):
             pulse.beat(clock())
-            continue
+            line = line.rstrip().removesuffix(PULSE)  # of a line that C++ has not ended yet
+            if not line:
+                continue
         if found := _FATAL.match(line):
             rest, stood = [found["status"]], pulse.stood_still(clock())
             for more in reading:
                 if more.startswith("***"):
                     break
                 rest.append("" if more.strip() == PULSE else more.strip())
-            yield f"error: {verdict(' '.join(rest).strip(), index, count, address, patience, silence, stood=stood)}\n"
+            yield f"error: {verdict(' '.join(rest).strip(), setting, stood=stood)}\n"
             break
         of_noise = bool(_NOISE.match(line)) or (of_noise and not _LOGGED.match(line))  # with the lines that follow
         if not of_noise:
@@ -85,28 +91,22 @@ def told(
         pass
 
 
-def verdict(status: str, index: str, count: str, address: str, patience: str, silence: str, *, stood: bool = False) -> str:
+def verdict(status: str, setting: Setting, *, stood: bool = False) -> str:
     """Says in a few words what a status of JAX's coordination service means.
 
     Args:
       status: of the service.
-      index: as the other arguments, see `main`.
-      count: see `main`.
-      address: see `main`.
-      patience: see `main`.
-      silence: see `main`.
-      stood: this process itself has just stood still.
+      setting: of this process.
+      stood: this process itself has just stood still. Then it takes for lost, as a coordinator, whom it has not heard meanwhile,
+        and the coordinator whose end it has missed.
     """
+    index, count, address, _, silence = setting
     me, again = f"process {index} of {count}", "start all again, with --resume where there are checkpoints"
     where = address or "that JAX has found"
     missed = f"{me} gave no sign of life for {silence} s, and the others have ended: {again}"
     late = f"(no sign of life for {silence} s): {me} ends too; {again}"
     if "RegisterTask" in status and "DEADLINE_EXCEEDED" in status:
-        return f"{me}: {_in_vain(index, count, address, patience)}"
-    if stood:
-        return missed
-    if "/Heartbeat" in status and "DEADLINE_EXCEEDED" in status:
-        return f"process 0 of {count}, the coordinator {where}, has died or hangs {late}"
+        return f"{me}: {_in_vain(setting)}"
     if found := re.search(r"Unexpected task registered with task=\D*(\d+)", status):
         return f"process_id={found[1]}: the coordinator {where} counts fewer processes: give all the same --num-processes"
     if found := re.search(r"(\d+) unexpectedly tried to connect", status):
@@ -114,9 +114,11 @@ def verdict(status: str, index: str, count: str, address: str, patience: str, si
     if found := re.search(r"unhealthy \(stopped sending heartbeats\):([\s\d,]+)", status):
         lost = found[1].replace(",", " ").split()
         others = f"process {', '.join(lost)} of {count} has died or hangs, or was interrupted"
-        return missed if index in lost else f"{others} {late}"
-    if "already-in-error" in status:
+        return missed if index in lost or (stood and index == "0") else f"{others} {late}"
+    if stood or "already-in-error" in status:
         return missed
+    if "/Heartbeat" in status and "DEADLINE_EXCEEDED" in status:
+        return f"process 0 of {count}, the coordinator {where}, has died or hangs {late}"
     if "header with status" in status.lower():  # of HTTP
         return f"coordinator={where!r}: another program answers there, maybe a proxy: give host and port of process 0"
     if "Failed to send RPC" in status or "Socket closed" in status:
@@ -126,8 +128,9 @@ def verdict(status: str, index: str, count: str, address: str, patience: str, si
     return f"{me} ends, because another one did ({status[:200]}): {again}"
 
 
-def _in_vain(index: str, count: str, address: str, patience: str) -> str:
-    """Says for whom a process has waited at the start, and what to do; arguments as in `main`."""
+def _in_vain(setting: Setting) -> str:
+    """Says for whom a process has waited at the start, and what to do."""
+    index, count, address, patience, _ = setting
     if not address:
         advice = "start all of them in one step or job, and let them reach the machine of process 0"
     else:

@@ -20,14 +20,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from jaxgames import cluster, last_words, watchdog
+from jaxgames import cluster, last_words, same_program, watchdog
 
 Result = TypeVar("Result")
 
@@ -146,7 +145,8 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
         raise ValueError(f"{told}: give --coordinator HOST:PORT with --num-processes and --process-id, or none") from None
     _present.index, _present.count = (number, total) if total else (jax.process_index(), jax.process_count())
     watchdog.give_signs_of_life()
-    _compare({"num_processes": str(count()), **program()}, options.patience)
+    mine = {"num_processes": str(count()), **program()}
+    _present.here = same_program.compare(_client(), index(), count(), mine, options.patience)
     _connect()
     watchdog.watch(_present.calls, index(), count(), _client)
 
@@ -253,32 +253,6 @@ def _client() -> Any:
     from jax._src import distributed
 
     return distributed.global_state.client
-
-
-def _compare(mine: dict[str, str], patience: int) -> None:
-    """Raises a ValueError, on every process, where one counts other processes or runs another program."""
-    client, here = _client(), socket.gethostname()
-    machine = _machine()
-    client.key_value_set(f"jaxgames/{index()}", json.dumps({"host": here, "machine": machine, "program": mine}))
-    machines = []
-    for other in range(count()):
-        found = json.loads(client.blocking_key_value_get(f"jaxgames/{other}", patience * 1000))
-        theirs, host = found["program"], found["host"]
-        machines.append(found["machine"])
-        for name in mine | theirs:
-            one, own = theirs.get(name, "nothing"), mine.get(name, "nothing")
-            if one != own:
-                told = f"process {other} on {host} has {name}={one}, process {index()} on {here} has {name}={own}"
-                raise ValueError(f"{told}: start all with the same")
-    _present.here = machines.count(machine)
-
-
-def _machine() -> str:
-    """Names the machine, or what counts as one: that whose memory is shared, also by containers with names of their own."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return socket.gethostname()
 
 
 def mesh() -> Mesh:

@@ -124,7 +124,7 @@ def _positions(plan: AlphazePlan, network: str, games: int) -> Positions:
         states = jax.vmap(game.step)(states, found.actions, jax.random.split(chance, games))
         return states, update_all_information(game, infos, states, found.actions)
 
-    states = jax.vmap(game.init)(jax.random.split(key, games))
+    states = jax.vmap(game.init)(jax.random.split(key, games))  # of keys that plies have too; a start of Hex draws nothing
     infos = init_all_information(game, states)
     kept = []
     for number in range(1, _PLIES[-1] + 1):

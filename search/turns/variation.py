@@ -79,7 +79,7 @@ def breed(
 
     def again(chosen: Array) -> tuple[Array, Any]:
         genomes = played[0][chosen]
-        own, playing = (LaneKey(*(half[chosen] for half in given)) for given in (keys, mutant_keys))
+        own, playing = (LaneKey(*(half[chosen] for half in each)) for each in (keys, mutant_keys))
         states, mine = jax.tree.map(lambda leaf: leaf[games[chosen]], (roots, seats))
         places = random_bits.below(random_bits.bits(own, _PLACE), (genomes >= 0).sum(1, dtype=jnp.int32))
         given = (genomes.T, jnp.arange(moves.turn_length)[:, None] - places)
