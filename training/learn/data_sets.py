@@ -198,6 +198,8 @@ class DataSet:
             ("EpisodeDead", of_episodes["EpisodeDead"], 0, 1),
         ):
             outside = values[(values < low) | (values > high)]
+            if len(outside) and high < low:
+                raise error(f"{name}: there are no episodes, and one is {outside[0]}")
             if len(outside):
                 untold = name == "AgentEpisode" and outside[0] == _UNTOLD
                 also = f" ({_UNTOLD} may stand for the first {SEATS} alone)" if untold else ""

@@ -155,10 +155,11 @@ class Folder:
         """Raises a ValueError where a file of the first rows is missing that must be there, or something else has its name."""
         for name, array in self._arrays.items():
             may_be_missing = self._forms[name].may_be_sparse and not self.attributes.get(_COMPLETE)
-            first = range(-(-rows // array.chunks[0]))
             others = (range(math.ceil(size / chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True))
-            for place in itertools.product(first, *others):
-                key = array.metadata.encode_chunk_key(place)
+            beside = list(itertools.product(*others))
+            # Rows are counted one by one: damaged files may tell of more than a list could hold, and the first is missing.
+            for first, rest in ((first, rest) for first in range(-(-rows // array.chunks[0])) for rest in beside):
+                key = array.metadata.encode_chunk_key((first, *rest))
                 path = self.path / name / key
                 if path.is_file() or (may_be_missing and not path.exists()):
                     continue

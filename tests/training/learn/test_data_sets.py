@@ -218,6 +218,17 @@ def about(name, **changes):
     return change
 
 
+def of_rows(count):
+    """Tells of so many rows, everywhere."""
+
+    def change(path):
+        for file in sorted(path.glob("*/.zarray")):
+            about(file.parent.name, shape=[count, *json.loads(file.read_text())["shape"][1:]])(path)
+        attribute("Steps", lambda value: count)(path)
+
+    return change
+
+
 def as_folder(name):
     def change(path):
         (path / name).unlink()
@@ -256,6 +267,7 @@ def of_form(shape, dtype="f4"):
     (attribute("EpisodeSteps", lambda value: [1] * len(value)), r"AgentSteps: entry 0 is \d+, and by EpisodeSteps its"),
     (cut("obs/0.0.0.0"), r"is torn: obs, rows 0 to \d+ \("),
     (without("pol"), "the array pol is missing$"),
+    (of_rows(10**15), r"is torn: obs/\d+\.0\.0\.0 is missing$"),
     (without(".zgroup"), "is no zarr group"),
     (cut("obs/.zarray"), "is no zarr group"),
     (of_form((300, 18, 11, 11)), r"obs is float32 of shape \(300, 18, 11, 11\): must be float32 of shape \(rows, 23, 11, 11\)$"),
