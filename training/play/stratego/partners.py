@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -69,8 +70,8 @@ class OwnPartner:
 
     def __init__(self, name: str, player: TextPlayer) -> None:
         self.name, self._player = name, player
-        self._answers: list[str] = []
-        self._took = 0.0
+        self._answers: Iterator[str] = iter(())  # to what it was told last; each may still be waited for
+        self._took = 0.0  # by `send`: a part of the first one's time
         self._drawn_before = player.replaced
 
     @property
@@ -79,11 +80,11 @@ class OwnPartner:
         return self._player.replaced - self._drawn_before
 
     def send(self, text: str, seconds: float) -> None:
-        """Tells it lines; it answers at once, by a time limit of its own."""
+        """Tells it lines, which it answers by a time limit of its own; earlier answers that nobody has read are left out."""
         del seconds
         begun = time.monotonic()
-        for line in text.split("\n"):
-            self._answers += self._player.hear(line)
+        answers = [self._player.hear(line) for line in text.split("\n")]
+        self._answers = itertools.chain.from_iterable(answers)
         self._took = time.monotonic() - begun
 
     def read_line(self, seconds: float) -> str:
@@ -92,11 +93,14 @@ class OwnPartner:
         Raises:
           Failure: it has none, or was late.
         """
-        if not self._answers:
+        begun = time.monotonic() - self._took
+        self._took = 0.0
+        line = next(self._answers, None)
+        if line is None:
             raise Failure("no answer")
-        if self._took > seconds:
+        if time.monotonic() - begun > seconds:
             raise Failure(f"no line within {seconds:g} s")
-        return self._answers.pop(0)
+        return line
 
     def pause(self) -> None:
         """It thinks only when it is asked."""

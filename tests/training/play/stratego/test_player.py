@@ -7,12 +7,14 @@ import random
 import threading
 import time
 from collections import Counter
+from concurrent.futures import Future
+from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from training.play.stratego import pipes, player, protocol
+from training.play.stratego import partners, pipes, player, protocol
 from training.play.stratego.player import TextPlayer
+from training.play.stratego.programs import Failure
 from training.play.stratego.protocol import Move, Outcome
 
 SETUP = ["F.........", "..........", "..........", "9........."]
@@ -47,6 +49,36 @@ class Mind:
         if isinstance(move, Exception):
             raise move
         return move
+
+
+class Clock:
+    """Time, and a worker in the place of the player's: time passes only while somebody waits for the worker.
+
+    That does the first `done` things at once, and then is busy for ever.
+    """
+
+    def __init__(self, monkeypatch, done=0):
+        self.now, self.done = 0.0, done
+        for module in (player, partners):
+            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(player, "concurrent", SimpleNamespace(futures=self))
+        monkeypatch.setattr(player, "_Worker", lambda: self)
+
+    def submit(self, work):
+        if not self.done:
+            return self
+        self.done -= 1
+        finished = Future()
+        finished.set_result(work())
+        return finished
+
+    def result(self, seconds):
+        self.now += seconds
+        raise TimeoutError
+
+    def wait(self, futures, seconds):
+        assert futures == [self]
+        self.now += seconds
 
 
 def hear(subject, lines):
@@ -140,14 +172,35 @@ def test_it_is_compiled_before_its_set_up_is_complete():
     assert [(row, mind.prepared) for row in rows] == [(row, True) for row in SETUP]
 
 
-def test_no_row_of_a_set_up_is_late():
-    mind = Mind()
-    mind.may_prepare.clear()
-    subject = TextPlayer(mind, counts=FULL, seconds=0.4)
-    begun = time.monotonic()
-    times = [time.monotonic() - begun for _ in subject.hear("RED x 10 10")]
-    mind.may_prepare.set()
-    assert len(times) == 4 and all(0.25 < step < 5 for step in np.diff([0, *times]))  # 5: of a busy machine
+@pytest.mark.parametrize("done", [0, 2])  # 2: the set-up is there, and the mind is never compiled
+def test_no_row_of_a_set_up_is_late(done, monkeypatch):
+    clock = Clock(monkeypatch, done)
+    rows = TextPlayer(Mind(), counts=FULL, seconds=2).hear("RED x 10 10")
+    found = [(row, clock.now) for row in rows]
+    assert [seconds for _, seconds in found] == [1.5, 3.0, 4.5, 6.0]
+    assert ([row for row, _ in found] == SETUP) == (done == 2)
+
+
+def test_each_row_of_our_set_up_has_the_time_of_a_line_in_a_match(monkeypatch):
+    """As when a move of the game before is still thought about."""
+    clock = Clock(monkeypatch)
+    partner = partners.OwnPartner("me", TextPlayer(Mind(), counts=FULL, seconds=2))
+    partner.send("RED x 10 10", 2)
+    rows = [partner.read_line(2) for _ in range(4)]
+    protocol.check_setup(rows, FULL)
+    assert clock.now == 6.0
+    with pytest.raises(Failure, match=r"^no answer$"):
+        partner.read_line(2)
+
+
+def test_our_player_loses_by_a_line_that_is_late(monkeypatch):
+    clock = Clock(monkeypatch)
+    partner = partners.OwnPartner("me", TextPlayer(Mind(), counts=FULL, seconds=2))
+    partner.send("RED x 10 10", 1)
+    for seconds in (1.5, 3.0):  # one by what was waited for before the first row, and one by a row
+        with pytest.raises(Failure, match=r"^no line within 1 s$"):
+            partner.read_line(1)
+        assert clock.now == seconds
 
 
 def test_plain_set_ups_hold_all_pieces():
