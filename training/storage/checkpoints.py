@@ -276,7 +276,8 @@ class Checkpoints:
             {leaf.path for leaf in leaves} != {leaf.path for leaf in expected} and first_difference(leaves, expected)
         ):
             raise ValueError(
-                f"checkpoint {path}: {difference}; resume with the settings it was made with, or choose another output folder"
+                f"checkpoint {path}: {difference}; resume with the settings and the version of this project it was made with, "
+                "or choose another output folder"
             )
 
         return first_difference(leaves, expected) is not None
