@@ -145,7 +145,7 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
         raise ValueError(f"{told}: give --coordinator HOST:PORT with --num-processes and --process-id, or none") from None
     _present.index, _present.count = (number, total) if total else (jax.process_index(), jax.process_count())
     watchdog.give_signs_of_life()
-    mine = {"num_processes": str(count()), **program()}
+    mine = {same_program.COUNT: str(count()), **program()}
     _present.here = same_program.compare(_client(), index(), count(), mine, options.patience)
     _connect()
     watchdog.watch(_present.calls, index(), count(), _client)

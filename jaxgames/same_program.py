@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+COUNT = "num_processes"  # by which processes tell how many they count
+
 
 def compare(client: Any, index: int, count: int, mine: dict[str, str], patience: int) -> int:
     """Compares what must be the same in all processes.
@@ -17,7 +19,7 @@ def compare(client: Any, index: int, count: int, mine: dict[str, str], patience:
       client: of the store that all can read, JAX's.
       index: number of this process.
       count: how many there are.
-      mine: what this one has, by name.
+      mine: what this one has, by name; `COUNT` is among it.
       patience: seconds to wait for what the others have.
 
     Returns:
@@ -28,8 +30,13 @@ def compare(client: Any, index: int, count: int, mine: dict[str, str], patience:
     """
     here, machine = socket.gethostname(), _machine()
     client.key_value_set(f"jaxgames/{index}", json.dumps({"host": here, "machine": machine, "program": mine}))
-    # All are read before any is judged: a process that left with the first difference would be missed by those that still read.
-    found = [_told(client, other, count, patience) for other in range(count)]
+    found: list[Any] = []
+    while len(found) < count:
+        # All are read before any is judged: who left at the first difference would be missed by those that still read. But where
+        # another one counts others, nobody may come for the numbers that are left.
+        found.append(_told(client, len(found), count, patience))
+        if found[-1]["program"].get(COUNT) != mine.get(COUNT):
+            break
     for other, told in enumerate(found):
         theirs = told["program"]
         for name in mine | theirs:
