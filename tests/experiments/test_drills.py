@@ -4,7 +4,9 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from experiments.drills.command import DrillsConfig
 from experiments.drills.lives import Ended
 from experiments.drills.side_by_side import Drill
 from tests.processes import run_python
+from training.storage.files import write_atomically
 
 
 def test_what_is_lost_is_told(tmp_path):
@@ -107,7 +110,7 @@ def test_drills_that_are_called_off_tidy_up_and_end_with_all_they_have_started(t
         if drill.fault == "short":
             return []
         child = subprocess.Popen(["sleep", "60"])
-        (tmp_path / f"{drill.number}").write_text(f"{os.getpid()} {child.pid}")
+        write_atomically(tmp_path / f"{drill.number}", f"{os.getpid()} {child.pid}")
         try:
             time.sleep(60)
         finally:
@@ -116,16 +119,66 @@ def test_drills_that_are_called_off_tidy_up_and_end_with_all_they_have_started(t
 
     made = side_by_side.make(drills_in(tmp_path, ["long", "short"]), one, 2)
     assert next(made)[0].fault == "short"
-    while not ((tmp_path / "0").exists() and (tmp_path / "0").read_text()):
-        time.sleep(0.01)
+    assert comes((tmp_path / "0").exists)
     made.close()
     assert (tmp_path / "0 tidy").exists()
     drill, child = map(int, (tmp_path / "0").read_text().split())
     assert not Path(f"/proc/{drill}").exists()
-    deadline = time.monotonic() + 10
-    while is_alive(child) and time.monotonic() < deadline:
+    assert comes(lambda: not is_alive(child))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is told of the end of its parent")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_drills_tidy_up_and_end_when_who_makes_them_is_gone(tmp_path, number):
+    """With the lives that they have begun, and although a shell has the command ignore interrupts."""
+
+    def one(drill):
+        life = lives.apart(lambda: time.sleep(60) or 0, tmp_path / "life.txt")
+        write_atomically(tmp_path / "0", f"{os.getpid()} {life.process}")
+        try:
+            life.end()
+        finally:
+            (tmp_path / "0 tidy").touch()
+        return []
+
+    def make():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return len(list(side_by_side.make(drills_in(tmp_path, ["long"]), one, 1)))
+
+    maker = lives.apart(make, tmp_path / "maker.txt")
+    assert comes((tmp_path / "0").exists)
+    maker.send(number)
+    assert maker.end(20).code == -number
+    for process in map(int, (tmp_path / "0").read_text().split()):
+        assert comes(lambda process=process: not is_alive(process))
+    assert (tmp_path / "0 tidy").exists()
+
+
+def test_a_command_that_is_asked_to_end_calls_its_drills_off(tmp_path, monkeypatch):
+    over = []
+
+    def make(drills, one, at_once):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            yield next(drills), []
+        finally:
+            over.append(True)
+
+    monkeypatch.setattr(command, "_straight", lambda folder: folder)
+    monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
+    monkeypatch.setattr(command.side_by_side, "make", make)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        command.run(DrillsConfig(fault="killed", output=str(tmp_path)))
+    assert over and signal.getsignal(signal.SIGTERM) == before
+
+
+def comes(condition):
+    """Waits until something is so; says whether it is."""
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not is_alive(child)
+    return condition()
 
 
 def is_alive(process):
