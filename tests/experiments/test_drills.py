@@ -5,10 +5,12 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,7 +61,7 @@ def test_where_there_is_no_time_for_a_drill_none_is_told(tmp_path, monkeypatch):
     assert command.run(config) == {"drills": {}, "failed": []} == json.loads((tmp_path / "drills.json").read_text())
 
 
-def test_what_cannot_be_had_here_is_told_with_the_reason(tmp_path, monkeypatch, capsys):
+def test_what_cannot_be_made_here_is_told_with_the_reason(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "_straight", lambda folder: folder)
     monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
     monkeypatch.setattr(faults, "_no_mounting", lambda: "needs a disk of its own, which only root may mount")
@@ -198,6 +200,29 @@ def test_who_stays_must_name_who_is_gone():
         "process 0 said in 0 lines: Traceback",
         "there is a traceback",
     ]
+
+
+def test_who_comes_back_must_blame_itself():
+    sound, other = "error: process 1 of 2 gave no sign of life for 10 s", "error: process 0 of 2, the coordinator, has died"
+    assert together._blames_itself(Ended(-6, sound), Ended(-6, ""), 1) == []
+    assert together._blames_itself(Ended(0, ""), Ended(0, ""), 1) == []
+    assert together._blames_itself(Ended(-6, other), Ended(-6, ""), 1) == [
+        f"process 1, which is back, did not say that it gave no sign of life: {other}"
+    ]
+
+
+def test_who_is_asked_to_end_when_all_is_learnt_may_just_end(tmp_path):
+    assert together._ends_when_asked(tmp_path) == (0,)
+    (tmp_path / "epoch-004.npz").touch()
+    assert together._ends_when_asked(tmp_path) == (0, -signal.SIGTERM, -signal.SIGABRT)
+
+
+def test_a_port_that_somebody_has_is_not_drawn():
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        port = taken.getsockname()[1]
+        drawn = iter([port, 0])  # 0: any free one
+        assert together._address(SimpleNamespace(choice=lambda ports: next(drawn))) == "localhost:0"
 
 
 def test_damage_is_done(tmp_path):
