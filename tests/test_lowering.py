@@ -1,10 +1,13 @@
 """What is compiled for a GPU and a TPU: nothing that only a CPU can do, and no call back into Python, slips into any program."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import pytest
 
 import jaxgames
+from experiments.kernels import plans
 from jaxgames import runtime
 from jaxgames.abilities import keeps_beliefs
 from jaxgames.game import is_hidden
@@ -66,13 +69,7 @@ def lower_plan(game, spec):
 
 
 def views_of(game, sees_state=False):
-    """What somebody is shown: the states, what a seat knows, or what it sees where there is nothing to know."""
-
-    def first(state):
-        seen = game.observe(state, jnp.int32(0))
-        return game.init_information(jnp.int32(0), seen) if is_hidden(game) else seen
-
-    return states_of(game) if sees_state else jax.eval_shape(jax.vmap(first), states_of(game))
+    return jax.eval_shape(partial(plans.views, game, sees_state), states_of(game), SEATS)
 
 
 IN_WORLDS = pytest.param("pc_pimc:num_simulations=4,ahead_worlds=3", marks=pytest.mark.slow)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -133,17 +134,22 @@ def set_aside(folder: Path) -> Path | None:
       That folder; None where nothing was found.
 
     Raises:
-      OSError: it cannot be moved.
+      OSError: it cannot be moved; all of it is where it was.
     """
     if not (folder / ROWS).exists() or not (folder / ROWS).stat().st_size:
         return None
     number = 1
     while (apart := folder / f"{EARLIER}-{number}").exists():
         number += 1
-    apart.mkdir()
-    for name in (ABOUT, PAGE, LOG, ROWS):  # rows last: as long as they are here there is something to be moved
-        if (folder / name).exists():
-            (folder / name).rename(apart / name)
+    found = [path for path in (folder / name for name in (ROWS, ABOUT, PAGE, LOG)) if path.exists()]
+    copying = folder / f".{EARLIER}"
+    shutil.rmtree(copying, ignore_errors=True)  # of a call that was ended here
+    copying.mkdir()
+    for path in found:
+        shutil.copy2(path, copying / path.name)
+    copying.rename(apart)  # from here on all of it is there
+    for path in found:  # rows first: without them nothing here counts as found
+        path.unlink()
     return apart
 
 
@@ -183,8 +189,8 @@ def run(
         findings = Findings(folder, parts or pieces.plan(config.only, config.sizes), config.minutes, config.resume)
         findings.write()
         arguments = [str(config.devices), str(folder.resolve() / LOCK)]
-        met = Greeting(folder / LOG)
-        workers = [Worker([*arguments, str(place)], folder / LOG, command, number > 1, met) for place in range(number)]
+        greeting = Greeting(folder / LOG)
+        workers = [Worker([*arguments, str(place)], folder / LOG, command, number > 1, greeting) for place in range(number)]
         doers = [partial(_do, worker, findings) for worker in workers]
 
         def stop() -> None:

@@ -38,7 +38,7 @@ class Worker:
         log: Path,
         command: Sequence[str] = COMMAND,
         shares: bool = False,
-        met: Callable[[Mapping[str, Any]], None] = lambda about: None,
+        on_ready: Callable[[Mapping[str, Any]], None] = lambda about: None,
     ) -> None:
         """Starts nothing yet.
 
@@ -47,10 +47,10 @@ class Worker:
           log: file for what it and its libraries print.
           command: what to start.
           shares: it is one of several and takes memory of the device when it needs it, not all in advance.
-          met: is given `about` each time that a process has begun.
+          on_ready: is given `about` each time that a process has begun.
         """
         self.about: dict[str, Any] = {}
-        self._command, self._log, self._met = [*command, *arguments], log, met
+        self._command, self._log, self._on_ready = [*command, *arguments], log, on_ready
         self._environment = {**(SHARING if shares else {}), **os.environ}
         self._process: subprocess.Popen[str] | None = None
         self._told: queue.Queue[str | None] = queue.Queue()
@@ -111,7 +111,7 @@ class Worker:
             self._listener.start()
             self._process = process
         self.about = self._next(time.monotonic() + seconds)[READY]
-        self._met(self.about)
+        self._on_ready(self.about)
         return process
 
     def _next(self, limit: float) -> dict[str, Any]:

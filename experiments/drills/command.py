@@ -9,6 +9,7 @@ import functools
 import json
 import random
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,7 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
     Raises:
       ValueError: something was lost, after all is written.
       OSError: the folder cannot be written.
+      KeyboardInterrupt: an interrupt or SIGTERM has come; drills at work have been called off.
     """
     say = functools.partial((console or Console()).print, markup=False, highlight=False, soft_wrap=True)
     jax.config.update("jax_platforms", "cpu")  # of all the processes of the drills, too, which are forks of this one
@@ -88,7 +90,7 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
         say(f"left out: {name}: {reason}")
     names = [config.fault] if config.fault else [name for name in known for _ in range(SHARES[name])]
     random.Random(config.seed).shuffle(names)
-    with output_folder(config.output) as folder:
+    with _interrupted_by(signal.SIGTERM), output_folder(config.output) as folder:
         assert folder is not None
         straight = _straight(folder / "straight")
         done: collections.Counter[str] = collections.Counter()
@@ -111,6 +113,16 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
     if failed:
         raise ValueError(f"{len(failed)} of {sum(done.values())} drills failed; their runs are in {folder}")
     return result
+
+
+@contextlib.contextmanager
+def _interrupted_by(number: signal.Signals) -> Iterator[None]:
+    """Makes a signal an interrupt while the context lasts, so that drills at work are called off."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def _drills(config: DrillsConfig, names: list[str], folder: Path) -> Iterator[Drill]:

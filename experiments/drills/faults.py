@@ -190,11 +190,11 @@ _ON_A_DISK = ("a full disk", "a read-only folder")
 
 
 def left_out() -> dict[str, str]:
-    """Faults that cannot be had here, each with the reason."""
+    """Faults that cannot be made on this machine, each with the reason."""
     return dict.fromkeys(_ON_A_DISK, reason) if (reason := _no_mounting()) else {}
 
 
 def faults() -> dict[str, Fault]:
-    """All faults that can be had here, by name."""
+    """All faults that can be made on this machine, by name."""
     missing = left_out()
     return {name: fault for name, fault in FAULTS.items() if name not in missing}

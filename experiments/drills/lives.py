@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import os
 import re
@@ -26,6 +27,7 @@ from training.storage.checkpoints import UNFINISHED
 from training.storage.logs import read_log
 
 SECONDS = 300.0  # no life is longer
+_LIBRARY, _DEATH_OF_PARENT = ctypes.CDLL(None), 1  # of C, and PR_SET_PDEATHSIG of Linux
 _SOUND = re.compile(r"[1-9][0-9]*")
 
 # A real job on the smallest of boards, which saves after every iteration.
@@ -114,13 +116,15 @@ def begin(folder: Path, *, resume: bool = False, output: Path | None = None, tog
     return apart(lambda: _live(config, together), output or folder.with_name(f"{folder.name}.txt"))
 
 
-def apart(work: Callable[[], int], output: Path) -> Life:
-    """Does something in a fork.
+def apart(work: Callable[[], int], output: Path, orphaned: signal.Signals = signal.SIGKILL) -> Life:
+    """Does something in a fork, which treats signals as a process of its own does, whatever this one does.
 
     Args:
       work: gives the exit code.
       output: file for what it prints.
+      orphaned: the signal that it gets when this process ends before it; on Linux alone.
     """
+    parent = os.getpid()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*fork")  # of processes with threads, which have not begun to compute here
         process = os.fork()
@@ -128,6 +132,9 @@ def apart(work: Callable[[], int], output: Path) -> Life:
         return Life(process, output)
     code = 1
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored by what runs in the background
+        _end_with(parent, orphaned)
         with output.open("w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
@@ -138,6 +145,14 @@ def apart(work: Callable[[], int], output: Path) -> Life:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _end_with(parent: int, number: signal.Signals) -> None:
+    """Has this process sent a signal when its parent ends."""
+    if sys.platform == "linux":
+        _LIBRARY.prctl(_DEATH_OF_PARENT, int(number), 0, 0, 0)
+        if os.getppid() != parent:  # it has ended before
+            signal.raise_signal(number)
 
 
 def until(life: Life, condition: Callable[[], bool], pause: float = 0.002) -> bool:

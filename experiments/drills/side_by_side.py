@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from experiments.drills.lives import Life, apart, last_line
 
+_CALLING_OFF = signal.SIGINT
 _TIDYING = 10.0  # seconds for a drill that is called off
 
 
@@ -58,7 +59,7 @@ def _begun(drill: Drill, one: Callable[[Drill], list[str]]) -> Life:
         _findings_of(drill).write_text(json.dumps(one(drill)))
         return 0
 
-    return apart(work, drill.place.with_name(f"{drill.place.name}-drill.txt"))
+    return apart(work, drill.place.with_name(f"{drill.place.name}-drill.txt"), _CALLING_OFF)
 
 
 def _findings_of(drill: Drill) -> Path:
@@ -77,7 +78,7 @@ def _ended(drill: Drill, life: Life) -> list[str]:
 def _call_off(lives: list[Life]) -> None:
     """Ends drills that are at work: each may tidy up, such as unmount its disk."""
     for life in lives:
-        life.send(signal.SIGINT)
+        life.send(_CALLING_OFF)
     for life in lives:
         life.end(_TIDYING)
         with contextlib.suppress(ProcessLookupError):

@@ -14,10 +14,9 @@ from experiments.benchmark.harness import throughput
 from experiments.benchmark.lanes import lane_keys, mixed, together, typed_keys, visits_digest
 from jaxgames.game import Game, is_hidden
 from search import presets
-from search.planner import Planner
 from training.play import agents
 
-LANES = 4096
+LANES = 4096  # as of the accelerators' batches of searches, such as hex/puct_100
 
 
 def is_plan(name: str) -> bool:
@@ -55,7 +54,7 @@ def _program(game: Game, spec: str, batch: int) -> Program:
         keys = lane_keys(key, numbers)
         states = jax.vmap(game.init)(typed_keys(keys, jnp.int32(0)))
         seats = jnp.maximum(jax.vmap(game.to_play)(states), 0).astype(jnp.int32)
-        return params, keys, _views(game, planner, states, seats), seats, planner.init(batch), jnp.int32(1)
+        return params, keys, views(game, planner.sees_state, states, seats), seats, planner.init(batch), jnp.int32(1)
 
     def timed(carry: Any, tally: Tally) -> tuple[Any, Tally]:
         params, keys, views, seats, memory, clock = carry
@@ -78,9 +77,16 @@ def _wide(game: Game, spec: str, batch: int) -> str:
     return f"{name}:{','.join([text] * bool(colon and text) + wide)}" if wide else spec
 
 
-def _views(game: Game, planner: Planner, states: Any, seats: Array) -> Any:
-    """What the planner is shown: the states, what its seat knows, or what that sees where there is nothing to know."""
-    if planner.sees_state:
+def views(game: Game, sees_state: bool, states: Any, seats: Array) -> Any:
+    """Gives what planners are shown at the start of games: states, what a seat knows, or what it sees in games that hide nothing.
+
+    Args:
+      game: of the states.
+      sees_state: the planner is shown states.
+      states: of games that begin, leaves [B, ...].
+      seats: int32 [B], whose turn it is.
+    """
+    if sees_state:
         return states
     seen = jax.vmap(game.observe)(states, seats)
     return jax.vmap(game.init_information)(seats, seen) if is_hidden(game) else seen

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -18,7 +19,7 @@ from experiments.accelerator.command import AcceleratorConfig
 from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
 from experiments.accelerator.supervise import share_out
 from experiments.benchmark import cases
-from tests.processes import run_python
+from tests.processes import output_of
 from training.jobs import running, train_expert
 from training.jobs.catalogue import JOBS
 
@@ -81,6 +82,30 @@ def test_a_second_call_keeps_what_the_first_has_found(tmp_path, capsys):
     assert not (tmp_path / "earlier-3").exists(), "nothing had been found"
 
 
+@pytest.mark.parametrize("good", range(3))
+def test_what_is_set_aside_is_never_torn(good, tmp_path, monkeypatch):
+    """Whichever copy fails."""
+    contents = {name: f"{{}} of {name}" for name in ("rows.jsonl", "about.json", "page.md", "worker.log")}
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    copied = []
+
+    def copy(source, target, copy=shutil.copy2):
+        if len(copied) == good:
+            raise OSError("no room")
+        copied.append(copy(source, target))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command.shutil, "copy2", copy)
+        with pytest.raises(OSError, match="no room"):
+            command.set_aside(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir() if path.is_file()} == contents
+    assert not list(tmp_path.glob("earlier-*"))
+    assert command.set_aside(tmp_path) == tmp_path / "earlier-1"
+    assert {path.name: path.read_text() for path in (tmp_path / "earlier-1").iterdir()} == contents
+    assert [path.name for path in tmp_path.iterdir()] == ["earlier-1"] and command.set_aside(tmp_path) is None
+
+
 def test_on_what_all_is_done_is_told_once_at_the_start(tmp_path, capsys):
     ran(tmp_path, toys(checks=" ".join(f"number{number}" for number in range(6))), workers=2, minutes=0.1)
     told = capsys.readouterr()
@@ -102,19 +127,31 @@ def test_a_cpu_in_place_of_an_accelerator_is_told(tmp_path, monkeypatch, capsys)
 
 
 def test_minutes_count_from_the_start_of_the_process(tmp_path, monkeypatch):
-    parts, started = toys(checks="late"), time.monotonic()
-    command.run(AcceleratorConfig(output=str(tmp_path), workers=1, minutes=1), TOY, parts, since=started - 56)
-    assert time.monotonic() - started < 10
-    given = {}
-    monkeypatch.setattr(command, "run", lambda config, since: given.update(since=since) or 0)
-    assert command.main(AcceleratorConfig()) == 0 and given["since"] == command.clock.STARTED
-    code = (
-        "import runpy, sys, time; now = time.monotonic(); sys.argv[1:] = ['--help']\n"
-        "try: runpy.run_path('scripts/accelerator.py', run_name='__main__')\n"
-        "except SystemExit: pass\n"
-        "print('!', sys.modules['experiments.accelerator.clock'].STARTED - now < 0.5 * (time.monotonic() - now))"
-    )
-    assert run_python(["-c", code]).stdout.endswith("! True\n"), "before the long imports"
+    given = []
+    monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    monkeypatch.setattr(command, "share_out", lambda parts, shares, seconds, *rest: given.append(seconds))
+    config = AcceleratorConfig(output=str(tmp_path), workers=1, minutes=1)
+    command.run(config, TOY, toys(checks="one"))
+    command.run(config, TOY, toys(checks="one"), since=44.0)
+    assert given == [59.0, 3.0]  # a second is for the end
+    monkeypatch.setattr(command, "run", lambda config, since: given.append(since) or 0)
+    assert command.main(AcceleratorConfig()) == 0 and given[-1] == command.clock.STARTED
+
+
+def test_the_minutes_begin_before_the_long_imports():
+    code = """
+import runpy, sys
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] not in {"experiments", *sys.stdlib_module_names}:
+            print(name, "experiments.accelerator.clock" in sys.modules)
+            sys.exit()
+
+sys.meta_path.insert(0, Finder())
+runpy.run_path("scripts/accelerator.py", run_name="__main__")
+"""
+    assert output_of(code) == "training True"
 
 
 @pytest.mark.parametrize(

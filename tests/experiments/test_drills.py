@@ -4,9 +4,13 @@ import json
 import os
 import random
 import shutil
+import signal
+import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +19,7 @@ from experiments.drills.command import DrillsConfig
 from experiments.drills.lives import Ended
 from experiments.drills.side_by_side import Drill
 from tests.processes import run_python
+from training.storage.files import write_atomically
 
 
 def test_what_is_lost_is_told(tmp_path):
@@ -56,7 +61,7 @@ def test_where_there_is_no_time_for_a_drill_none_is_told(tmp_path, monkeypatch):
     assert command.run(config) == {"drills": {}, "failed": []} == json.loads((tmp_path / "drills.json").read_text())
 
 
-def test_what_cannot_be_had_here_is_told_with_the_reason(tmp_path, monkeypatch, capsys):
+def test_what_cannot_be_made_here_is_told_with_the_reason(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "_straight", lambda folder: folder)
     monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
     monkeypatch.setattr(faults, "_no_mounting", lambda: "needs a disk of its own, which only root may mount")
@@ -107,7 +112,7 @@ def test_drills_that_are_called_off_tidy_up_and_end_with_all_they_have_started(t
         if drill.fault == "short":
             return []
         child = subprocess.Popen(["sleep", "60"])
-        (tmp_path / f"{drill.number}").write_text(f"{os.getpid()} {child.pid}")
+        write_atomically(tmp_path / f"{drill.number}", f"{os.getpid()} {child.pid}")
         try:
             time.sleep(60)
         finally:
@@ -116,16 +121,66 @@ def test_drills_that_are_called_off_tidy_up_and_end_with_all_they_have_started(t
 
     made = side_by_side.make(drills_in(tmp_path, ["long", "short"]), one, 2)
     assert next(made)[0].fault == "short"
-    while not ((tmp_path / "0").exists() and (tmp_path / "0").read_text()):
-        time.sleep(0.01)
+    assert comes((tmp_path / "0").exists)
     made.close()
     assert (tmp_path / "0 tidy").exists()
     drill, child = map(int, (tmp_path / "0").read_text().split())
     assert not Path(f"/proc/{drill}").exists()
-    deadline = time.monotonic() + 10
-    while is_alive(child) and time.monotonic() < deadline:
+    assert comes(lambda: not is_alive(child))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody is told of the end of its parent")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_drills_tidy_up_and_end_when_who_makes_them_is_gone(tmp_path, number):
+    """With the lives that they have begun, and although a shell has the command ignore interrupts."""
+
+    def one(drill):
+        life = lives.apart(lambda: time.sleep(60) or 0, tmp_path / "life.txt")
+        write_atomically(tmp_path / "0", f"{os.getpid()} {life.process}")
+        try:
+            life.end()
+        finally:
+            (tmp_path / "0 tidy").touch()
+        return []
+
+    def make():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return len(list(side_by_side.make(drills_in(tmp_path, ["long"]), one, 1)))
+
+    maker = lives.apart(make, tmp_path / "maker.txt")
+    assert comes((tmp_path / "0").exists)
+    maker.send(number)
+    assert maker.end(20).code == -number
+    for process in map(int, (tmp_path / "0").read_text().split()):
+        assert comes(lambda process=process: not is_alive(process))
+    assert (tmp_path / "0 tidy").exists()
+
+
+def test_a_command_that_is_asked_to_end_calls_its_drills_off(tmp_path, monkeypatch):
+    over = []
+
+    def make(drills, one, at_once):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            yield next(drills), []
+        finally:
+            over.append(True)
+
+    monkeypatch.setattr(command, "_straight", lambda folder: folder)
+    monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
+    monkeypatch.setattr(command.side_by_side, "make", make)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        command.run(DrillsConfig(fault="killed", output=str(tmp_path)))
+    assert over and signal.getsignal(signal.SIGTERM) == before
+
+
+def comes(condition):
+    """Waits until something is so; says whether it is."""
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not is_alive(child)
+    return condition()
 
 
 def is_alive(process):
@@ -145,6 +200,29 @@ def test_who_stays_must_name_who_is_gone():
         "process 0 said in 0 lines: Traceback",
         "there is a traceback",
     ]
+
+
+def test_who_comes_back_must_blame_itself():
+    sound, other = "error: process 1 of 2 gave no sign of life for 10 s", "error: process 0 of 2, the coordinator, has died"
+    assert together._blames_itself(Ended(-6, sound), Ended(-6, ""), 1) == []
+    assert together._blames_itself(Ended(0, ""), Ended(0, ""), 1) == []
+    assert together._blames_itself(Ended(-6, other), Ended(-6, ""), 1) == [
+        f"process 1, which is back, did not say that it gave no sign of life: {other}"
+    ]
+
+
+def test_who_is_asked_to_end_when_all_is_learnt_may_just_end(tmp_path):
+    assert together._ends_when_asked(tmp_path) == (0,)
+    (tmp_path / "epoch-004.npz").touch()
+    assert together._ends_when_asked(tmp_path) == (0, -signal.SIGTERM, -signal.SIGABRT)
+
+
+def test_a_port_that_somebody_has_is_not_drawn():
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        port = taken.getsockname()[1]
+        drawn = iter([port, 0])  # 0: any free one
+        assert together._address(SimpleNamespace(choice=lambda ports: next(drawn))) == "localhost:0"
 
 
 def test_damage_is_done(tmp_path):
