@@ -15,11 +15,10 @@ from experiments.papers.alphaze import SEED, AlphazePlan
 from experiments.papers.alphaze_duel import LONG, NUMBERS_OF_NODES, network_of
 from experiments.papers.measured import Measurement
 from jaxgames.game import init_all_information, update_all_information
-from search.planner import as_agent
 from training.play import agents
 from training.play.tournament import play_pair
 
-FLATTENED = 1.7  # temperature of the priors, that of PommerLearn's program
+FLATTENED = 1.7  # temperature of the priors with which the published program plays
 _PLIES = (4, 8, 12)  # before the positions
 _JUDGE = {"num_simulations": 1600, "prior_temperature": 3.0}  # even what the network does not propose gets some nodes
 
@@ -75,11 +74,10 @@ def certainty(plan: AlphazePlan) -> list[Measurement]:
     return [*choices(plan), *flattened(plan)]
 
 
-def _planner(plan: AlphazePlan, network: str, search: str, **settings: float) -> tuple[Any, Any]:
-    """A search with a kept network, and its parameters."""
+def _spelt(plan: AlphazePlan, network: str, search: str, **settings: float) -> str:
+    """The name of a search with a kept network."""
     given = {"num_worlds": 6, "weights": network_of(plan, LONG[network]), **settings}
-    spelt = ",".join(f"{name}={value}" for name, value in given.items())
-    return agents.make_planner(f"{search}:{spelt}", _game())
+    return f"{search}:{','.join(f'{name}={value}' for name, value in given.items())}"
 
 
 def _game() -> Any:
@@ -110,7 +108,7 @@ def _choices(plan: AlphazePlan, network: str) -> dict[str, Any]:
 def _positions(plan: AlphazePlan, network: str, games: int) -> Positions:
     """Positions of games of PC-PIMC, which draws its moves, after some plies."""
     game = _game()
-    planner, params = _planner(plan, network, "pc_pimc", num_simulations=32, temperature=1.0)
+    planner, params = agents.make_planner(_spelt(plan, network, "pc_pimc", num_simulations=32, temperature=1.0), game)
     key, lanes = jax.random.key(SEED), jnp.arange(games)
 
     def of_movers(states: Any, infos: Any) -> Positions:
@@ -136,7 +134,7 @@ def _positions(plan: AlphazePlan, network: str, games: int) -> Positions:
 
 def _found(plan: AlphazePlan, network: str, positions: Positions, search: str, **settings: float) -> Found:
     """What a search finds. Its worlds are the same ones for every search."""
-    planner, params = _planner(plan, network, search, **settings)
+    planner, params = agents.make_planner(_spelt(plan, network, search, **settings), _game())
     batch = len(positions.seats)
     keys = jax.random.split(jax.random.key(SEED), batch)
     made, _ = jax.jit(planner.plan)(params, keys, planner.init(batch), *positions)
@@ -147,9 +145,8 @@ def _found(plan: AlphazePlan, network: str, positions: Positions, search: str, *
 
 def _match(plan: AlphazePlan, nodes: int, network: str, both: bool) -> dict[str, Any]:
     """Plays PC-PIMC with flattened priors against PIMC, whose priors are flattened too if they are to be."""
-    flat = {"prior_temperature": FLATTENED}
+    game, flat = _game(), {"prior_temperature": FLATTENED}
     pairs = (("pc_pimc", flat), ("pimc", flat if both else {}))
-    made = [_planner(plan, network, search, num_simulations=nodes, **more) for search, more in pairs]
-    sides = [as_agent(planner)._replace(params=params) for planner, params in made]
-    points = play_pair(_game(), sides, jax.random.key(SEED), 2 * plan.games)
+    sides = [agents.make(_spelt(plan, network, search, num_simulations=nodes, **more), game) for search, more in pairs]
+    points = play_pair(game, sides, jax.random.key(SEED), 2 * plan.games)
     return {"network": network, "num_simulations": nodes, "wins": int(points.sum()), "games": len(points)}

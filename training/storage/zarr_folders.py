@@ -158,12 +158,12 @@ class Folder:
             others = (range(math.ceil(size / chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True))
             beside = list(itertools.product(*others))
             # Rows are counted one by one: damaged files may tell of more than a list could hold, and the first is missing.
-            for first, rest in ((first, rest) for first in range(-(-rows // array.chunks[0])) for rest in beside):
-                key = array.metadata.encode_chunk_key((first, *rest))
-                path = self.path / name / key
-                if path.is_file() or (may_be_missing and not path.exists()):
-                    continue
-                raise self.error(f"is torn: {name}/{key} is {'no file' if path.exists() else 'missing'}")
+            for first in range(-(-rows // array.chunks[0])):
+                for rest in beside:
+                    key = array.metadata.encode_chunk_key((first, *rest))
+                    path = self.path / name / key
+                    if not (path.is_file() or (may_be_missing and not path.exists())):
+                        raise self.error(f"is torn: {name}/{key} is {'no file' if path.exists() else 'missing'}")
 
     def read(self, start: int, stop: int) -> dict[str, np.ndarray]:
         """Gives rows of all arrays.
