@@ -38,6 +38,9 @@ SELF_TAUGHT = f"pc_pimc:num_worlds=3,num_simulations=100,{LONG_NETWORK}"
 SELF_TAUGHT_SMALL, SELF_TAUGHT_LARGE = (
     f"pc_pimc:num_worlds=3,num_simulations={nodes},prospects=0.5,guess=bundled,{LONG_NETWORK}" for nodes in (100, 800)
 )
+# The same, which learnt nothing of who is played: worlds as likely as people set up their pieces; and as the paper has it
+SELF_TAUGHT_USUAL = SELF_TAUGHT_LARGE.replace("guess=bundled", "guess=usual")
+SELF_TAUGHT_EVEN = f"pc_pimc:num_worlds=3,num_simulations=800,{LONG_NETWORK}"
 # The budget of the paper's tournament, which three worlds share
 SELF_TAUGHT_TOURNAMENT = SELF_TAUGHT_LARGE.replace("=800", f"={25_000 // 3}")
 FLATTENED = ",prior_temperature=1.7"  # as the published program plays
@@ -142,13 +145,17 @@ def bots(plan: StrategoPlan) -> list[Measurement]:
 def methods(plan: StrategoPlan) -> list[Measurement]:
     """PC-PIMC against PIMC, against the network alone, and against searches without a network."""
     others = [Match(USUAL, other) for other in (PIMC, PLAIN, "ismcts:num_simulations=300,horizon=5,bandit=ucb,c=0.5")]
-    return plan.matches([Match(USUAL, "network")]) + plan.matches(others, few=True)
+    self_taught = Match(SELF_TAUGHT, SELF_TAUGHT.replace("pc_pimc", "pimc"))
+    return (
+        plan.matches([Match(USUAL, "network")]) + plan.matches(others, few=True) + plan.matches_of(2 * plan.games, [self_taught])
+    )
 
 
 def guesses(plan: StrategoPlan) -> list[Measurement]:
     """Worlds drawn by a network's guess against worlds drawn evenly, and against the true one."""
     even = EVEN.format(worlds=3, nodes=100)
-    return plan.matches([Match(USUAL, even), Match(TRUE, USUAL), Match(TRUE, "hunt"), Match(TRUE_BY_HAND, "hunt")])
+    usual = Match(f"{even},guess=usual", even)
+    return plan.matches([Match(USUAL, even), usual, Match(TRUE, USUAL), Match(TRUE, "hunt"), Match(TRUE_BY_HAND, "hunt")])
 
 
 def worlds(plan: StrategoPlan) -> list[Measurement]:
@@ -184,7 +191,7 @@ def round_robin(plan: StrategoPlan) -> list[Measurement]:
 
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
     """The network of the long run in searches."""
-    players = (SELF_TAUGHT, SELF_TAUGHT_LARGE, SELF_TAUGHT_SMALL + AHEAD_TOO)
+    players = (SELF_TAUGHT, SELF_TAUGHT_LARGE, SELF_TAUGHT_USUAL, SELF_TAUGHT_EVEN, SELF_TAUGHT_SMALL + AHEAD_TOO)
     ours = [
         Match(f"{TRUE},{LONG_NETWORK}", "hunt"),
         *(Match(player, bot) for player in players for bot in BOTS),
