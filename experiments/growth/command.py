@@ -128,7 +128,7 @@ def _measured(points: list[Point], config: GrowthConfig) -> Iterable[dict[str, A
             can = [point for point in chosen if runtime.usable_cores() >= learners.DEVICES]
             yield from (_one(learners.measure, point) for point in can)
         elif part == CORES:
-            can = [point for point in chosen if point.number <= runtime.usable_cores()]
+            can = [point for point in chosen if point.number <= runtime.usable_cores() or name.endswith("processes")]
             yield from (_one(functools.partial(worker.on_cores, seconds=config.seconds), point) for point in can)
         else:
             yield from worker.apart(chosen, config.seconds)

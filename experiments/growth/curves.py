@@ -20,6 +20,7 @@ TABLE_ROWS = tuple(2**power for power in range(8, 19, 2))
 STEPS = ("pommerman/random", "hex/dark_random", "hero_academy/random")
 SEARCHES = ("hex PUCT", "Pommerman FDTS")
 SELF_PLAY, DAGGER = "self-play (AlphaZe** on DarkHex 5 x 5)", "DAgger (Pommerman)"
+SPREAD = {"devices": (1, 2), "processes": (1, 2, 4)}
 LANES = {"hex PUCT": 16, "Pommerman FDTS": 32}
 EARLY = 8  # steps of games before plans are timed
 
@@ -31,7 +32,7 @@ class Point:
     Attributes:
       part: one of the names above.
       name: a case, a search, or a run of a learner.
-      number: where it lies: lanes, cores (or processes), simulations, or rows.
+      number: where it lies: lanes, devices (or processes), simulations, or rows.
     """
 
     part: str
@@ -49,7 +50,7 @@ def points(part: str) -> list[Point]:
         return [Point(part, name, number) for name in (SELF_PLAY, DAGGER) for number in (1, 2)]
     if part == MEMORY:
         return [Point(part, name, number) for name in SEARCHES for number in (NUM_SIMULATIONS if "PUCT" in name else TABLE_ROWS)]
-    return [Point(part, f"{name}, {kind}", number) for name in STEPS for kind in ("devices", "processes") for number in (1, 2)]
+    return [Point(part, f"{name}, {kind}", number) for name in STEPS for kind, numbers in SPREAD.items() for number in numbers]
 
 
 def search_program(name: str, num_simulations: int) -> Callable[[int], Program]:

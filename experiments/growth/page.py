@@ -132,7 +132,26 @@ def figures(rows: Sequence[Row]) -> dict[str, str]:
     for each in (axes, other):
         _logarithmic(each, 10, both=True)
     other.set_xlabel("simulations, or rows of the table")
-    return {"growth_batch.svg": as_svg(batch), "growth_simulations.svg": as_svg(time)}
+    return {"growth_batch.svg": as_svg(batch), "growth_simulations.svg": as_svg(time), "growth_spread.svg": _spread(rows)}
+
+
+def _spread(rows: Sequence[Row]) -> str:
+    """Draws what more devices and processes gain: random play on the left, learners on the right."""
+    figure, (play, learn) = axes_in_a_row(2, "devices, or processes", ("steps, of one", "iterations, of one"))
+    for part, axes in ((CORES, play), (LEARNERS, learn)):
+        measured = [row for row in rows if row["part"] == part and row.get("per_wall_second")]
+        for index, name in enumerate(dict.fromkeys(row["name"] for row in measured)):
+            one = _first(measured, name)
+            there = [(row["number"], row["per_wall_second"] / one) for row in measured if row["name"] == name and one]
+            style = "--" if name.endswith("devices") else "-"
+            colour = COLOURS[STEPS.index(name.split(", ")[0]) if part == CORES else index]
+            axes.plot([x for x, _ in there], [y for _, y in there], style, marker="o", color=colour, label=name)
+        axes.set_ylim(bottom=0)
+        axes.set_xticks((1, 2, 4) if part == CORES else (1, 2))
+        if measured:
+            axes.legend(frameon=False, fontsize=8)
+    learn.set_xlabel("processes, two devices in all")
+    return as_svg(figure)
 
 
 def _logarithmic(axes: Any, base: int, both: bool = False) -> None:

@@ -19,6 +19,7 @@ from experiments.benchmark.case import LEAST_REPEATS, Request
 from experiments.benchmark.cases import find
 from experiments.growth import curves
 from experiments.growth.curves import Point
+from jaxgames import runtime
 from training.jobs.errors import one_line
 from training.storage.provenance import CHECKOUT
 
@@ -42,7 +43,10 @@ def apart(points: Sequence[Point], seconds: float) -> Iterator[dict[str, Any]]:
 
 
 def on_cores(point: Point, seconds: float) -> dict[str, Any]:
-    """Measures one process with so many devices, or so many processes at the same time; each has a core of its own."""
+    """Measures one process with so many devices, or so many processes at the same time.
+
+    Each device, and each process, has a core of its own. Where there are more processes than cores they take turns.
+    """
     name, kind = point.name.split(", ")
     count = point.number if kind == "processes" else 1
     request = Request(
@@ -50,7 +54,7 @@ def on_cores(point: Point, seconds: float) -> dict[str, Any]:
     )
 
     def one(core: int) -> dict[str, Any]:
-        return benchmark_worker.measure_apart(request, core=core if count > 1 else None)
+        return benchmark_worker.measure_apart(request, core=core % runtime.usable_cores() if count > 1 else None)
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as threads:
         request = dataclasses.replace(request, meeting=folder, processes=count)  # none measures while another compiles

@@ -128,8 +128,18 @@ def test_processes_measure_at_the_same_time(monkeypatch):
         return {"per_cpu_second": 1.0, "per_wall_second": 2.0}
 
     monkeypatch.setattr(worker.benchmark_worker, "measure_apart", measure_apart)
+    monkeypatch.setattr(worker.runtime, "usable_cores", lambda: 2)
     row = worker.on_cores(Point(CORES, "hex/dark_random, processes", 2), 1.0)
     assert begun == [2, 2] and (row["per_cpu_second"], row["per_wall_second"]) == (2.0, 4.0)
+
+
+def test_more_processes_than_cores_take_turns(monkeypatch):
+    given = []
+    rates = {"per_cpu_second": 1.0, "per_wall_second": 0.5}
+    monkeypatch.setattr(worker.runtime, "usable_cores", lambda: 2)
+    monkeypatch.setattr(worker.benchmark_worker, "measure_apart", lambda request, core: given.append(core) or rates)
+    row = worker.on_cores(Point(CORES, "hex/dark_random, processes", 4), 1.0)
+    assert sorted(given) == [0, 0, 1, 1] and row["per_wall_second"] == 2.0
 
 
 def test_a_process_that_waits_in_vain_says_so(monkeypatch, tmp_path):
