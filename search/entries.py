@@ -15,7 +15,7 @@ from search.bandit.settings import Settings
 from search.modelled import AUTO, check_values
 from search.planner import Planner
 from search.puct.rollout import check_rollouts
-from search.puct.search import ALPHAZE
+from search.puct.settings import ALPHAZE
 from search.puct.worlds import Worlds
 from search.turns import action_sequences
 from search.turns.population import generations_for

@@ -24,7 +24,8 @@ from search.believed import believed
 from search.dynamics import Dynamics, Evaluate, Outputs, answer, arm_logits
 from search.opponents import single_player, switching, two_player
 from search.planner import Planner, of_seat
-from search.puct.search import Settings, puct
+from search.puct.search import puct
+from search.puct.settings import Settings
 from search.rivals import Rival, most_dangerous
 
 RIVALS = ("none", "closest", "dangerous")

@@ -12,9 +12,8 @@ from jaxgames import runtime
 from jaxgames.abilities import keeps_beliefs
 from jaxgames.game import is_hidden
 from jaxgames.platforms import for_all_platforms
-from search import presets
+from search import presets, puct
 from search.modelled import Models, WithModels
-from search.puct import search as puct
 from tests.training import tiny, tiny_alphaze
 from training.learn.dagger import Dagger, DaggerConfig
 from training.learn.expert_iteration import ExpertConfig, ExpertIteration

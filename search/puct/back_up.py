@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from search.puct import tree as puct_tree
+from search.puct.settings import Settings
 from search.puct.tree import LEGAL, OPENED, PLAYER, PROVEN, TOTAL, UNPROVEN, VISITS, Tree, as_words
 from search.puct.walk import LEVELS, Walk, land, levels_of
-
-if TYPE_CHECKING:
-    from search.puct.search import Settings
 
 
 def back_up_all(settings: Settings, tree: Tree, walks: Walk, leaf: Array, value: Array) -> Tree:

@@ -8,13 +8,13 @@ wait for the longest; what a walk carries is one number per lane, and the trees 
 from __future__ import annotations
 
 import dataclasses
-import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import checks, random_bits
+from jaxgames import random_bits
 from jaxgames.bits import select
 from jaxgames.fusion import boundary
 from jaxgames.game import Game
@@ -25,120 +25,14 @@ from search.planner import Plan, Planner, ended, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover, without_lost
 from search.puct.back_up import back_up_all, certain_value
+from search.puct.settings import ALPHAZE, Settings
 from search.puct.tree import ARM, OPENED, PLAYER, PROVEN, ROOT, TOTAL, UNPROVEN, VISITS, NewNode, Tree
-from search.puct.walk import MAX_IN_WAVES, MAX_WAVE, Walk, take_off, walk_down
+from search.puct.walk import Walk, take_off, walk_down
 
 _LEAST_PRIOR = 1e-30
 _MANY_ARMS = 512  # more than these are not all kept in every node, unless asked for
 _CANDIDATES = 128
 _NOISE, _CHOICE = 1 << 20, (1 << 20) + 1  # children of a lane's key, after those of simulations
-
-
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """How a PUCT search runs; checked when made.
-
-    Attributes:
-      num_simulations: simulations per plan, each a descent through the tree: nodes opened, final states met again, and with leaf
-        parallelism simulations that are lost.
-      c_init: of the exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
-      c_base: of the same: the more visits of the node beside it, the more is explored.
-      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node. To be left out with normalize_q.
-      normalize_q: Q is scaled to [0, 1] between the least and the greatest of the node, its own value among them, and that of an
-        arm never tried is the least, as in mctx.
-      count_self: N counts the opening of the node itself, as in mctx.
-      dirichlet_fraction: how much of the root's priors is noise.
-      dirichlet_alpha: of that noise: the smaller, the fewer arms it favours.
-      prior_temperature: priors are flattened by the power of 1 / this (PommerLearn without noise: 1.7).
-      temperature: of the final choice by visits; 0: the most visited arm.
-      q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this, and two visits
-        or more; None: never.
-      q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
-      mcts_solver: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
-      reuse: keep the tree from move to move.
-      max_candidates: arms kept per node, those of the highest priors; None: all, or 128 where there are more than 512.
-      leaf_parallelism: so many simulations go down one tree before their leaves are valued, all of them at once. What is on its
-        way counts as visited, at an unchanged Q (virtual visits); a simulation that meets a node still waiting for its value is
-        lost, and not made up for: a plan has num_simulations less its metric "lost" (CrazyAra goes on until the root has its
-        visits).
-      replies: where chance plays a part (dice, or models that draw), a node holds so many samples of what comes after each arm,
-        and each visit goes on with one of them, drawn again; an arm's visits and value are of all its samples together. 1: what
-        was drawn first holds for the whole search; so it is where nothing is drawn.
-      random_starts: share of the simulations that begin somewhere down the most visited line, and there with an arm drawn at
-        random; what lies above is not credited (CrazyAra: 1/20 and 1/100 together).
-      microbatch_size: at most so many of the lanes that need a plan are worked on together, then the next; None: all lanes, also
-        those that need none, as with reuse, where each has a tree of its own.
-    """
-
-    num_simulations: int = 800
-    c_init: float = 2.5
-    c_base: float = 19652.0
-    first_play_urgency: float | None = -1.0
-    normalize_q: bool = False
-    count_self: bool = False
-    dirichlet_fraction: float = 0.0
-    dirichlet_alpha: float = 0.3
-    prior_temperature: float = 1.0
-    temperature: float = 0.0
-    q_veto: float | None = None
-    q_weight: float = 0.0
-    mcts_solver: bool = False
-    reuse: bool = False
-    max_candidates: int | None = None
-    leaf_parallelism: int = 1
-    replies: int = 1
-    random_starts: float = 0.0
-    microbatch_size: int | None = None
-
-    def __post_init__(self) -> None:
-        checks.at_least(
-            1,
-            self,
-            "num_simulations",
-            "leaf_parallelism",
-            "replies",
-            *(name for name in ("max_candidates", "microbatch_size") if getattr(self, name) is not None),
-        )
-        checks.below(checks.COUNTS, self, "num_simulations")
-        checks.flags(self, "normalize_q", "count_self", "mcts_solver", "reuse")
-        checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
-        checks.numbers(self, "c_base", "dirichlet_alpha", "prior_temperature", positive=True)
-        if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
-            raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
-        if self.normalize_q and self.first_play_urgency not in (None, Settings.first_play_urgency):
-            raise ValueError(f"first_play_urgency={self.first_play_urgency}: leave it out with normalize_q, it takes the least")
-        checks.shares(self, "dirichlet_fraction", "random_starts")
-        if self.leaf_parallelism > MAX_WAVE:
-            raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must be in 1..{MAX_WAVE}")
-        if self.leaf_parallelism > 1:
-            checks.below(MAX_IN_WAVES, self, "num_simulations")
-        if self.replies > 1 and self.mcts_solver:
-            raise ValueError(
-                f"replies={self.replies}: must be 1 with mcts_solver: nothing is certain after one of several replies"
-            )
-        if self.reuse and self.dirichlet_fraction:
-            raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
-        if self.reuse and self.microbatch_size is not None:
-            raise ValueError(f"microbatch_size={self.microbatch_size}: must be None with reuse: each lane has a tree of its own")
-
-    @property
-    def num_waves(self) -> int:
-        """How often walks go down one tree at once; of the last time not all of them need to."""
-        return -(-self.num_simulations // self.leaf_parallelism)
-
-    @property
-    def num_rows(self) -> int:
-        """Nodes that a search writes."""
-        return self.num_waves * self.leaf_parallelism + 1
-
-    @property
-    def has_chance(self) -> bool:
-        """Whether walks draw."""
-        return self.replies > 1 or self.random_starts > 0
-
-
-ALPHAZE = Settings()
-MCTX = Settings(c_init=1.25, first_play_urgency=None, normalize_q=True, count_self=True)
 
 
 def puct(
@@ -353,38 +247,22 @@ class _Search:
 
     def _conclude(self, keys: Array, tree: Tree, views, depth: Array, lost: Array) -> Plan:
         settings, game = self.settings, self.game
-        batch, count = keys.shape[0], tree.num_candidates
         player = jnp.maximum(game.to_play(views), 0)
         offered, legal = game.arms(views)
-        root_node = jnp.zeros(batch, jnp.int32)
+        root_node = jnp.zeros(keys.shape[0], jnp.int32)
         if tree.keeps_actions:
             mine = (jnp.arange(game.num_players) == player[:, None])[:, :, None]
             offered = jnp.where(mine, tree.actions(root_node)[:, None], game.pass_action)
-            legal = jnp.where(mine, (tree.prior(root_node) > 0)[:, None], jnp.arange(count) == 0)
+            legal = jnp.where(mine, (tree.prior(root_node) > 0)[:, None], jnp.arange(tree.num_candidates) == 0)
         root = tree.row(root_node)
-        column = 1 + jnp.arange(tree.num_children)
-        opened = column <= tree.whole(root, OPENED)[:, None]
-        arm = jnp.where(opened, tree.whole(root[:, None], ARM, column), count)
-        tried = tree.whole(root[:, None], VISITS, column)
-        rate = jnp.where(tried > 0, tree.real(root[:, None], TOTAL, column) / jnp.maximum(tried, 1), 0.0)
-
-        def per_arm(numbers: Array, fill: float = 0) -> Array:
-            # By comparing, not by writing: several writes side by side do not compile.
-            here = arm[:, :, None] == jnp.arange(count)
-            summed = jnp.where(here, numbers[:, :, None], 0).sum(1, dtype=numbers.dtype)
-            return jnp.where(here.any(1), summed, fill).astype(numbers.dtype)
-
-        visits, values = per_arm(tried), per_arm(rate, -1.0)
-        own_legal = of_seat(legal, player)
-        counts, known, won = visits.astype(jnp.float32), values, None
+        found = _arms_of(tree, root)
+        counts, known = found.visits.astype(jnp.float32), found.values
         if settings.mcts_solver:  # what is lost is out before anything is corrected
-            proven = jnp.where(opened, tree.whole(root[:, None], PROVEN, column), UNPROVEN)
-            won, lost = (per_arm((proven == result).astype(jnp.float32)) for result in (1, -1))
-            counts, known = without_lost(counts, values, lost > 0)
+            counts, known = without_lost(counts, known, found.lost)
         weight = corrected_visits(counts, known, settings.q_veto, settings.q_weight)
-        if won is not None:
-            weight = jnp.where(won.any(-1, keepdims=True), won, weight)
-        weight = jnp.where(weight.any(-1, keepdims=True), weight, own_legal.astype(jnp.float32))
+        if settings.mcts_solver:
+            weight = jnp.where(found.won.any(-1, keepdims=True), found.won.astype(jnp.float32), weight)
+        weight = jnp.where(weight.any(-1, keepdims=True), weight, of_seat(legal, player).astype(jnp.float32))
         policy = weight / weight.sum(-1, keepdims=True)
         draw_keys = jax.vmap(lambda key: jax.random.fold_in(key, _CHOICE))(keys)
         return plan_of_mover(
@@ -394,8 +272,43 @@ class _Search:
             arms=offered,
             legal=legal,
             action_weights=policy,
-            qvalues=values,
-            visit_counts=visits,
+            qvalues=found.values,
+            visit_counts=found.visits,
             root_value=tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1),
             metrics={"depth": depth, "nodes": tree.whole(root, VISITS), "lost": lost},
         )
+
+
+class _Arms(NamedTuple):
+    """What was found of each arm of the roots; leaves [B, A].
+
+    Attributes:
+      visits: int32.
+      values: float32, the mean for who moves; -1 where it was not tried.
+      won, lost: bool, proven.
+    """
+
+    visits: Array
+    values: Array
+    won: Array
+    lost: Array
+
+
+def _arms_of(tree: Tree, root: Array) -> _Arms:
+    """Gathers by arm what lies in the rows of roots [B] by child, in the order in which these were opened."""
+    root = root[:, None]
+    column = 1 + jnp.arange(tree.num_children)
+    opened = column <= tree.whole(root, OPENED)
+    arm = jnp.where(opened, tree.whole(root, ARM, column), tree.num_candidates)
+    visits = tree.whole(root, VISITS, column)
+    rate = jnp.where(visits > 0, tree.real(root, TOTAL, column) / jnp.maximum(visits, 1), 0.0)
+    proven = jnp.where(opened, tree.whole(root, PROVEN, column), UNPROVEN)
+    # By comparing, not by writing: several writes side by side do not compile.
+    here = arm[:, :, None] == jnp.arange(tree.num_candidates)
+
+    def by_arm(numbers: Array, fill: float = 0) -> Array:
+        summed = jnp.where(here, numbers[:, :, None], 0).sum(1, dtype=numbers.dtype)
+        return jnp.where(here.any(1), summed, fill).astype(numbers.dtype)
+
+    won, lost = ((here & (proven == result)[:, :, None]).any(1) for result in (1, -1))
+    return _Arms(by_arm(visits), by_arm(rate, -1.0), won, lost)

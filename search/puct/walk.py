@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +20,7 @@ from jaxgames import random_bits
 from jaxgames.platforms import by_platform
 from jaxgames.random_bits import LaneKey
 from search.puct import tree as puct_tree
+from search.puct.settings import MAX_IN_WAVES, Settings
 from search.puct.tree import (
     CHILD,
     NEXT_ARM,
@@ -38,15 +38,10 @@ from search.puct.tree import (
 )
 from search.reductions import first_highest
 
-if TYPE_CHECKING:
-    from search.puct.search import Settings
-
 BLOCK = 32  # children looked at together
 LEVELS = 16  # of a path, which are worked on together
-_FLIGHT_BITS = 24
-_FLIGHT = np.uint32(1 << _FLIGHT_BITS)
-MAX_WAVE = 64  # walks at once
-MAX_IN_WAVES = 1 << _FLIGHT_BITS  # of visits, in searches that let several walks go at once
+_FLIGHT = np.uint32(MAX_IN_WAVES)
+_FLIGHT_BITS = MAX_IN_WAVES.bit_length() - 1
 _MAX_LEVELS = 1 << 30
 _EXPLORES, _DEPTH = range(2)  # draws of a walk
 _PLACE, _REPLY = range(2)  # and of each of its levels

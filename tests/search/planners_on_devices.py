@@ -13,14 +13,13 @@ runtime.prepare(cores=4)
 import jax.numpy as jnp  # noqa: E402
 
 import jaxgames  # noqa: E402
-from search import fdts, mcs, mcts, presets, ucb1  # noqa: E402
+from search import fdts, mcs, mcts, presets, puct, ucb1  # noqa: E402
 from search.all_seats import for_all_seats  # noqa: E402
 from search.bandit.guide import Guide  # noqa: E402
 from search.check import check_planner  # noqa: E402
 from search.modelled import Models, modelled_puct  # noqa: E402
 from search.opponents import single_player  # noqa: E402
 from search.puct import determinized  # noqa: E402
-from search.puct import search as puct  # noqa: E402
 from search.turns import coevolution, greedy  # noqa: E402
 from search.turns import mcts as turn_mcts  # noqa: E402
 from tests.hoard import Hoard  # noqa: E402

@@ -174,7 +174,7 @@ def test_arguments_of_another_kind_are_named():
         (lambda: search.fdts(None), "game=None: must be a game, as jaxgames.make gives it"),
         (lambda: greedy.greedy_action("hex"), "game='hex': must be a game, as jaxgames.make gives it"),
         (lambda: search.fdts(HEX, 3), r"bandit=3: must be search.thompson\(\), search.ucb1\(\) or search.uniform\(\)"),
-        (lambda: puct.puct(HEX, even, 32), "settings=32: must be a search.puct.search.Settings"),
+        (lambda: puct.puct(HEX, even, 32), "settings=32: must be a search.puct.settings.Settings"),
         (lambda: puct.puct(HEX, None), r"evaluate=None: must be a function, from \(params, states, seats\) to logits and values"),
         (lambda: determinized.pimc_tree(DARK, even, 3), "settings=3: must be a search.puct.determinized.Settings"),
         (lambda: determinized.determinized(DARK, whole, 3), "worlds=3: must be a search.puct.worlds.Worlds"),

@@ -13,7 +13,7 @@ from jaxgames.agent import Agent, memoryless
 from search import fdts, mcs, puct
 from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
-from search.puct.search import Settings
+from search.puct.settings import Settings
 from tests.jaxgames.hex.playing import at
 from tests.search import puct_reference
 from tests.tug import ARMS, PULL, REST, SHOUT, Tug, random_player, states_of, steady_player

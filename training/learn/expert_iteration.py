@@ -22,7 +22,7 @@ from jaxgames.game import Game, is_hidden
 from jaxgames.registration import usual_opponent
 from search.modelled import Models, modelled_puct
 from search.planner import Plan, Planner
-from search.puct.search import Settings
+from search.puct.settings import Settings
 from training.learn.collecting import no_progress, play_and_keep
 from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay

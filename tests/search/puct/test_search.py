@@ -18,7 +18,7 @@ from search.planner import size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct import walk
 from search.puct.action_selection import corrected_visits, draw_arm
-from search.puct.search import Settings
+from search.puct.settings import Settings
 from tests.emitters import NEWER_EMITTERS, NO_MULTI_OUTPUT_FUSION
 from tests.jaxgames.hex.playing import at, joined
 from tests.processes import run_python

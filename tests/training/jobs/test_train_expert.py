@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from search.modelled import Models
-from search.puct.search import Settings
+from search.puct.settings import Settings
 from tests.signals import NUM_SIGNALS, Signals
 from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
 from tests.training.learn.test_arms import network

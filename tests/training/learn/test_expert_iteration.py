@@ -14,7 +14,8 @@ from search import planner
 from search.believed import believed
 from search.modelled import Models
 from search.planner import Plan
-from search.puct.search import Settings, puct
+from search.puct.search import puct
+from search.puct.settings import Settings
 from tests.fading import LEAVE, STAY, Fading
 from tests.rivalry import Rivalry
 from tests.signals import Signals, encoder
