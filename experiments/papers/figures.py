@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from experiments.papers.cells import Cell
 
 BOARDS_IN_A_ROW = 6
+_NEAREST_TICKS = 1.4  # on a logarithmic scale, the one over the other
 
 # A line of a figure: its name, and at each place a share in per cent with the bounds of its interval.
 Line = tuple[str, Sequence[tuple[float, tuple[float, float, float]]]]
@@ -61,9 +62,16 @@ def wins_figure(label: str, panels: Mapping[str, Sequence[Line]]) -> str:
 
 
 def _numbers_apart(axes, numbers: Sequence[float]) -> None:
-    """A logarithmic scale with the numbers as they are: powers of ten would be set as formulas, which are written as text."""
+    """A logarithmic scale with the numbers as they are: powers of ten would be set as formulas, which are written as text.
+
+    Numbers so near to the one before that they would run into each other are left out.
+    """
     axes.set_xscale("log")
-    axes.set_xticks(numbers, [f"{number:,}" for number in numbers])
+    shown = list(numbers[:1])
+    for number in numbers:
+        if number >= _NEAREST_TICKS * shown[-1]:
+            shown.append(number)
+    axes.set_xticks(shown, [f"{number:,}" for number in shown])
     axes.minorticks_off()
 
 

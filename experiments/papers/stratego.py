@@ -250,7 +250,7 @@ def texts(plan: StrategoPlan) -> dict[str, str]:
 
 def figures(plan: StrategoPlan) -> dict[str, str]:
     """Makes the figure of the page."""
-    found = plan.found(learning(plan))
+    found = plan.found([*learning(plan), long_run(plan)])
     return {"stratego_learning": learning_figure(found)} if found else {}
 
 

@@ -136,10 +136,17 @@ def learning_table(found: dict[Runs, dict]) -> str:
 
 
 def learning_figure(found: dict[Runs, dict]) -> str:
-    """Draws points over the epochs of the short runs."""
+    """Draws points over thousands of searches; the network of the start, of none, is that of all runs and lies off the scale."""
     lines = [
-        (f"{run.title}, against {name}", {int(epoch): ends[name] for epoch, ends in result["epochs"].items()})
+        (
+            f"{run.title}, against {name}",
+            {
+                round(int(epoch) * run.config.learn.epoch_samples / 1000): ends[name]
+                for epoch, ends in result["epochs"].items()
+                if int(epoch)
+            },
+        )
         for run, result in found.items()
         for name in ("hunt", "network")
     ]
-    return points_figure("epochs of 16 384 searches", lines)
+    return points_figure("thousands of searches", lines, log=True)
