@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.sharding import NamedSharding, PartitionSpec
 from rich.console import Console
 
 from jaxgames import processes, runtime
@@ -31,6 +32,7 @@ from training.learn.monte_carlo import MonteCarloConfig
 from training.play import memory
 from training.storage import files
 from training.storage.checkpoints import Checkpoints
+from training.storage.parts import Piece
 
 META = {"kind": "shared"}
 ROWS, BATCH = 24, 8
@@ -52,6 +54,7 @@ def meet(together: processes.Processes, folder: str) -> None:
     runtime.prepare(cores=1)
     processes.start(together)
     found = {"devices": jax.device_count(), "talk": talk(), "disks": disks(Path(folder)), "yields": yields()}
+    found["spread"] = spread(Path(folder))
     found |= {"here": processes.on_this_machine(), "refused": refused(), "free": free()}
     print(json.dumps(found))
     processes.end()
@@ -163,6 +166,24 @@ def disks(folder: Path) -> list[Any]:
         with mock.patch.object(kept, "steps", return_value=shown[: 2 - me]):
             step, tree = kept.restore({"step": np.int32(0)})
     return [*found, step, int(tree["step"])]
+
+
+def spread(folder: Path) -> list[Any]:
+    """Of rows that are spread over processes: what this one makes room for to restore them, and what it then holds."""
+    rows = np.arange(12, dtype=np.uint32).reshape(4, 3)
+    mesh = runtime.data_mesh()
+    halves = jax.make_array_from_callback(
+        rows.shape, NamedSharding(mesh, PartitionSpec(*mesh.axis_names)), lambda place: rows[place]
+    )
+    with Checkpoints(folder / "spread", META) as kept:
+        kept.save(1, {"rows": halves, "same": rows})
+    with Checkpoints(folder / "spread", META) as kept, mock.patch.object(Piece, "empty", wraps=Piece.empty) as room:
+        _, tree = kept.restore({"rows": halves, "same": rows})
+    np.testing.assert_array_equal(tree["same"], rows)
+    return [
+        [call.args[0] for call in room.mock_calls],
+        *(np.asarray(shard.data).tolist() for shard in tree["rows"].addressable_shards),
+    ]
 
 
 def fail(error: Exception | None) -> None:

@@ -23,7 +23,17 @@ import orbax.checkpoint as ocp
 from jaxgames import processes
 from training.storage import parts
 from training.storage.files import check_shared, sync, write_alone
-from training.storage.leaves import Leaf, describe, first_difference, from_host, host_shape, is_key, named_leaves, to_host
+from training.storage.leaves import (
+    Leaf,
+    describe,
+    first_difference,
+    from_host,
+    host_shape,
+    is_key,
+    named_leaves,
+    own_place,
+    to_host,
+)
 
 Meta = Mapping[str, str | int | float]
 
@@ -301,9 +311,15 @@ class Checkpoints:
         saved = {leaf["path"]: jax.ShapeDtypeStruct(tuple(leaf["shape"]), like[leaf["path"]].dtype) for leaf in record["leaves"]}
         shapes = [host_shape(saved[leaf["path"]]) for leaf in record["leaves"]]
         if "parts" in record:
-            values = {path: np.empty(host_shape(leaf), _host_dtype(leaf)) for path, leaf in saved.items()}
-            parts.read(self._folder / str(step), record["parts"], values)
-            return [values[path] if free(path) else from_host(values[path], leaf) for path, leaf in like.items()]
+            pieces = {}
+            for path, leaf in saved.items():
+                place = own_place(leaf if free(path) else like[path])
+                pieces[path] = parts.Piece.empty(place, host_shape(leaf)[len(leaf.shape) :], _host_dtype(leaf))
+            parts.read(self._folder / str(step), record["parts"], pieces)
+            return [
+                pieces[path].values if free(path) else from_host(pieces[path].values, leaf, pieces[path].start)
+                for path, leaf in like.items()
+            ]
         names = [str(number) for number, shape in enumerate(shapes) if math.prod(shape)]
         as_numpy = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name in names}
         read = self._arrays.restore(self._folder / str(step) / ARRAYS, ocp.args.PyTreeRestore(restore_args=as_numpy))

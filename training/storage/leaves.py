@@ -89,12 +89,25 @@ def host_shape(leaf: Any) -> tuple[int, ...]:
     return tuple(jax.eval_shape(jax.random.key_data, leaf).shape if is_key(leaf) else leaf.shape)
 
 
-def from_host(values: np.ndarray, template: Any) -> Any:
+def own_place(leaf: Any) -> list[list[int]]:
+    """Gives the smallest box, [start, stop] along each axis, of all that devices of this process hold of a leaf.
+
+    It is the whole leaf where this is not spread over processes.
+    """
+    if not _is_spread(leaf):
+        return [[0, size] for size in leaf.shape]
+    held = leaf.sharding.addressable_devices_indices_map(leaf.shape).values()
+    along = [[place[axis].indices(size)[:2] for place in held] for axis, size in enumerate(leaf.shape)]
+    return [[min(start for start, _ in spans), max(stop for _, stop in spans)] for spans in along]
+
+
+def from_host(values: np.ndarray, template: Any, start: Sequence[int] = ()) -> Any:
     """Makes an array of the template's kind, on the template's devices.
 
     Args:
-      values: as `to_host` gave them.
+      values: as `to_host` gave them; of a template that is spread over processes, what lies in `own_place` is enough.
       template: an array of numpy or JAX, or a `jax.ShapeDtypeStruct`; of a JAX array it may have been donated.
+      start: where the values begin in the leaf, along each axis; (): at its beginning.
 
     Returns:
       numpy for numpy; else a JAX array, laid out like the template where that is bound to devices, and otherwise as free to be
@@ -105,17 +118,29 @@ def from_host(values: np.ndarray, template: Any) -> Any:
     if isinstance(template, np.ndarray):
         return values
     array: Any = values
-    if isinstance(template, jax.Array) and not template.sharding.is_fully_addressable:
-        return _over_processes(values, template)
+    if _is_spread(template):
+        return _over_processes(values, template, start or (0,) * template.ndim)
     if is_key(template):
         array = jax.random.wrap_key_data(jnp.asarray(values), impl=_key_implementation(template))
     bound = template.committed if isinstance(template, jax.Array) else template.sharding is not None
     return jax.device_put(array, template.sharding if bound else None)
 
 
-def _over_processes(values: np.ndarray, template: jax.Array) -> jax.Array:
+def _is_spread(leaf: Any) -> bool:
+    """Says whether some of a leaf is on devices of other processes."""
+    return isinstance(leaf, jax.Array) and not leaf.sharding.is_fully_addressable
+
+
+def _over_processes(values: np.ndarray, template: jax.Array, start: Sequence[int]) -> jax.Array:
     """Makes an array of which this process has the parts that its devices hold."""
-    array = jax.make_array_from_callback(values.shape, template.sharding, lambda place: values[place])
+    words = values.shape[template.ndim :]  # of typed keys, in axes of their own
+    shape, origin = (*template.shape, *words), (*start, *(0,) * len(words))
+
+    def held(place: Any) -> np.ndarray:
+        spans = (span.indices(size)[:2] for span, size in zip(place, shape, strict=True))
+        return values[tuple(slice(begin - first, end - first) for (begin, end), first in zip(spans, origin, strict=True))]
+
+    array = jax.make_array_from_callback(shape, template.sharding, held)
     if not is_key(template):
         return array
     return jax.jit(functools.partial(jax.random.wrap_key_data, impl=_key_implementation(template)))(array)

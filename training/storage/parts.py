@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,24 +53,65 @@ def write(path: Path, parts: Iterable[tuple[str, Place, np.ndarray]]) -> list[tu
     return written
 
 
-def read(folder: Path, files: Mapping[str, list[tuple[str, Place]]], empty: dict[str, np.ndarray]) -> None:
-    """Fills leaves with all parts of them.
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """The box of a leaf that a process holds.
+
+    Attributes:
+      start: where it begins along each axis of the leaf.
+      values: what is in it; typed keys have their words in axes of their own.
+    """
+
+    start: tuple[int, ...]
+    values: np.ndarray
+
+    @classmethod
+    def empty(cls, place: Place, words: tuple[int, ...], dtype: np.dtype) -> Piece:
+        """Makes one for such a place, with axes of so many words, to be filled."""
+        shape = (*(stop - start for start, stop in place), *words)
+        return cls(tuple(start for start, _ in place), np.empty(shape, dtype))
+
+    def overlap(self, place: Place) -> Place:
+        """Gives what it has in common with a place; [0, 0] along some axis where that is nothing."""
+        own = zip(self.start, self.values.shape, strict=False)
+        spans = ((max(start, first), min(stop, first + size)) for (start, stop), (first, size) in zip(place, own, strict=True))
+        return [[start, stop] if start < stop else [0, 0] for start, stop in spans]
+
+
+def read(folder: Path, files: Mapping[str, list[tuple[str, Place]]], pieces: Mapping[str, Piece]) -> None:
+    """Fills pieces of leaves; of parts that have nothing in common with them nothing is read.
 
     Args:
       folder: of the files.
       files: what `write` returned, by name.
-      empty: arrays to fill, by path.
+      pieces: to fill, by path of the leaf.
 
     Raises:
       ValueError: a part is missing or of another shape.
       OSError: a file cannot be read.
     """
-    missing = {path: array.size for path, array in empty.items()}
+    missing = {path: piece.values.size for path, piece in pieces.items()}
     for name, parts in files.items():
+        common = [pieces[path].overlap(place) for path, place in parts]
+        if not any(map(_size, common)):
+            continue
         with np.load(folder / name, allow_pickle=False) as archive:
-            for number, (path, place) in enumerate(parts):
-                values, whole = archive[str(number)], empty[path]
-                whole[tuple(slice(*span) for span in place)] = values  # typed keys have their words in axes of their own
-                missing[path] -= values.size
+            for number, ((path, place), shared) in enumerate(zip(parts, common, strict=True)):
+                if not _size(shared):
+                    continue
+                values, piece = archive[str(number)], pieces[path]
+                if values.shape[: len(place)] != tuple(stop - start for start, stop in place):
+                    raise ValueError(f"leaf {path} has a part of another shape")
+                piece.values[_within(shared, piece.start)] = found = values[_within(shared, [start for start, _ in place])]
+                missing[path] -= found.size
     if lost := [path for path, size in missing.items() if size]:
         raise ValueError(f"leaf {lost[0]} has parts that are missing")
+
+
+def _size(place: Place) -> int:
+    return math.prod(stop - start for start, stop in place)
+
+
+def _within(place: Place, origin: Sequence[int]) -> tuple[slice, ...]:
+    """Where a place lies in an array that begins at an origin."""
+    return tuple(slice(start - first, stop - first) for (start, stop), first in zip(place, origin, strict=True))
