@@ -16,22 +16,10 @@ from search.planner import as_agent
 from search.puct.settings import Settings
 from tests.jaxgames.hex.playing import at
 from tests.search import puct_reference
+from tests.search.guided_tug import GAME, LANES, opinion, planned, weights
 from tests.tug import ARMS, PULL, REST, SHOUT, Tug, random_player, states_of, steady_player
 
-GAME = Tug(length=4, max_steps=9, marks=64)
-LANES, SIMULATIONS = 5, 30
-
-
-def opinion(params, states, seats):
-    """Logits by action and values, from the token as the seat sees it and a mark."""
-    side = states.token * jnp.where(seats == 0, 1, -1)
-    features = jnp.stack([side / 4, jnp.sin(states.mark * 1.7), jnp.cos(states.mark * 0.9), jnp.ones(len(seats))], axis=1)
-    out = features @ params
-    return out[:, :3], jnp.tanh(out[:, 3])
-
-
-def weights(seed):
-    return np.random.default_rng(seed).normal(size=(4, 4)).astype(np.float32)
+SIMULATIONS = 30
 
 
 def echo() -> Agent:
@@ -45,13 +33,6 @@ def echo() -> Agent:
 
 def positions():
     return states_of(GAME, [0, 1, -1, 2, -2]), np.array([0, 1, 0, 1, 0], np.int32)
-
-
-def planned(planner, params, keys, states, seats):
-    """A plan and the memory after it, as numpy arrays."""
-    ones = np.ones(LANES, bool)
-    run = jax.jit(lambda params, keys, *rest: planner.plan(params, keys, planner.init(LANES), *rest))
-    return jax.device_get(run(params, keys, states, seats, ones))
 
 
 @functools.cache

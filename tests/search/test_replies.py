@@ -12,7 +12,7 @@ from search import puct
 from search.opponents import single_player, switching, two_player
 from search.puct import tree as puct_tree
 from search.puct.settings import Settings
-from tests.search.test_opponents import GAME, LANES, opinion, planned, weights
+from tests.search.guided_tug import GAME, LANES, opinion, planned, weights
 from tests.tug import PULL, REST, Tug, states_of, steady_player
 
 

@@ -168,8 +168,8 @@ def _program(settings: Any) -> dict[str, str]:
     import jax
 
     import jaxgames
-    from training.jobs.named_files import digests
     from training.storage import provenance
+    from training.storage.named_files import digests
     from training.storage.provenance import flat
 
     is_of_checkout = type(settings).__module__.startswith("experiments.")
@@ -177,8 +177,8 @@ def _program(settings: Any) -> dict[str, str]:
     code = f"jaxgames {jaxgames.__version__} ({provenance.source_hash(packages)})"
     libraries = {name: version(name) for name in ("jaxlib", "flax", "optax", "numpy")}
     told = {"code": code, "JAX": jax.__version__, **libraries}
-    given = flat(dataclasses.asdict(settings))
-    return told | digests(given) | {name: str(value) for name, value in given.items()}
+    files = {f"file {path}": digest for found in digests(settings).values() for path, digest in found.items()}
+    return told | files | {name: str(value) for name, value in flat(dataclasses.asdict(settings)).items()}
 
 
 @contextlib.contextmanager

@@ -16,7 +16,8 @@ from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, write_atomically
 from training.storage.json_files import read_json
 from training.storage.logs import LOG_FILE
-from training.storage.owner import GO_ON, JOB, RESULT, SETTINGS, check_owner, other_owner
+from training.storage.named_files import Digests, digests
+from training.storage.owner import FILES, GO_ON, JOB, RESULT, SETTINGS, check_owner, other_owner
 from training.storage.provenance import as_read, flat
 
 
@@ -55,13 +56,22 @@ def check_length(config: Any, folder: Path, name: str, done: int) -> None:
     processes.agree(check)
 
 
-def write_settings(config: Any, folder: Path) -> None:
-    """Writes a config into the folder of its run, with the job's name."""
-    write_atomically(folder / SETTINGS, json.dumps({JOB: config.JOB, **dataclasses.asdict(config)}, indent=2) + "\n")
+def write_settings(config: Any, folder: Path, files: Digests | None = None, **more: str) -> None:
+    """Writes a config into the folder of its run, with the job's name and what is in the files that it names.
+
+    Args:
+      config: of a job.
+      folder: of its run.
+      files: what was in those files when they were read; None: what is in them now.
+      more: what else is written, by name.
+    """
+    files = digests(config) if files is None else files
+    settings = {JOB: config.JOB, **dataclasses.asdict(config), **({FILES: files} if files else {}), **more}
+    write_atomically(folder / SETTINGS, json.dumps(settings, indent=2) + "\n")
 
 
 def check_settings(config: Any, path: Path, free: Collection[str] | None = None) -> None:
-    """Compares a config with the one that a run was begun with.
+    """Compares a config, and what is in the files that it names, with those that a run was begun with.
 
     Args:
       config: of a job.
@@ -69,15 +79,21 @@ def check_settings(config: Any, path: Path, free: Collection[str] | None = None)
       free: fields that may differ; None: its `FREE`, which a run that goes on may have changed.
 
     Raises:
-      ValueError: another field differs, or the file is no config.
+      ValueError: another field differs, or a file that one names, or the file at `path` is no config.
     """
     if not path.exists():
         return
-    before = flat(read_json(path, "settings", then=GO_ON))
-    for name, value in flat(as_read(config)).items():
-        found = before.get(name)
-        if name not in (config.FREE if free is None else free) and found != value:
+    before, free = flat(read_json(path, "settings", then=GO_ON)), config.FREE if free is None else free
+    compared = {name: value for name, value in flat(as_read(config)).items() if name not in free}
+    for name, value in compared.items():
+        if (found := before.get(name)) != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
+    files = digests(config)
+    for name, value in compared.items():
+        for file, digest in files.get(name, {}).items():
+            if before.get(f"{FILES}.{name}.{file}", digest) != digest:  # earlier versions did not tell it
+                changed = f"what is in {file} has changed since the run in {path.parent} read it"
+                raise ValueError(f"{name}={value!r}: {changed}; put that back, or choose another output")
 
 
 def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:

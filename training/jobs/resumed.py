@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from training.jobs.job import JobConfig
 from training.storage.json_files import read_json
-from training.storage.owner import GO_ON, JOB, SETTINGS
+from training.storage.owner import FILES, GO_ON, JOB, SETTINGS
 
 Config = TypeVar("Config")
 
@@ -55,7 +55,7 @@ def _last(arguments: Sequence[str], flag: str) -> str | None:
 
 def _check_names(usual: Any, found: Any) -> None:
     """Refuses settings that the job does not have, nested ones too: they are of another."""
-    unknown = [name for name in _unknown(usual, found) if name != JOB]
+    unknown = [name for name in _unknown(usual, found) if name not in (JOB, FILES)]
     if found.get(JOB, usual.JOB) != usual.JOB:
         raise ValueError(f"it is of {found[JOB]}")
     if unknown:

@@ -22,6 +22,7 @@ from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, elo
 from training.play.tournament import BATCH, play_pair, round_robin
+from training.storage.named_files import FileName
 from training.storage.weights import load_weights, save_weights
 
 # Keys of matches, beside those of self-play.
@@ -52,7 +53,7 @@ class TrainConfig(JobConfig):
 
     who: PolicyValueConfig = PolicyValueConfig()
     learn: AlphazeConfig = AlphazeConfig()
-    start: str = ""
+    start: FileName = ""
     epochs: int = 10
     gate_games: int = 100
     gate_temperature: float = 0.6

@@ -22,6 +22,7 @@ from training.learn.learner import Learner
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, evaluate
+from training.storage.named_files import FileName
 from training.storage.weights import save_weights
 
 # Keys of matches, beside those of games to learn from.
@@ -50,7 +51,7 @@ class TrainConfig(JobConfig):
 
     who: PolicyValueConfig = PolicyValueConfig(game="pommerman", encoder="pommerlearn_centred", network="pyramid")
     learn: ExpertConfig = ExpertConfig()
-    start: str = ""
+    start: FileName = ""
     rounds: int = 10
     rate_games: int = 200
     final_games: int = 0

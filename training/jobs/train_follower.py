@@ -23,6 +23,7 @@ from training.learn.dagger import Dagger, DaggerConfig
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, counting, evaluate
+from training.storage.named_files import FileName
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +47,7 @@ class OracleConfig:
     num_simulations: int = 100
     horizon: int = 20
     table_rows: int = 2**14
-    guide: str = ""
+    guide: FileName = ""
     prior_weight: float = 4.0
     guide_values: bool = False
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import time
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,7 +19,7 @@ from jaxgames.pommerman.pommerlearn_samples import ENCODER
 from jaxgames.registration import usual_opponent
 from search.planner import as_agent
 from training.jobs import job
-from training.jobs.folder import check_settings
+from training.jobs.folder import check_settings, write_settings
 from training.learn import data_sets
 from training.learn.expert_iteration import shown_moves
 from training.learn.recording import Recorder, Recording
@@ -31,9 +30,10 @@ from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, memory
 from training.play.lanes import Pool
 from training.storage import zarr_folders
-from training.storage.files import output_folder, write_atomically
+from training.storage.files import output_folder
 from training.storage.json_files import read_json
-from training.storage.owner import JOB, SETTINGS, check_owner
+from training.storage.named_files import digests
+from training.storage.owner import SETTINGS, check_owner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +93,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
     paths = [folder / f"data_{number}{data_sets.SUFFIX}" for number in range(config.data_sets)]
     settings = folder / SETTINGS
     who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
+    files = digests(config)
     network = agents.digest(config.planner, who.game) if config.planner else ""
     if any(folder.glob(f"*{data_sets.SUFFIX}")):  # else there is nothing to which other settings would not belong
         check_settings(config, settings)
@@ -111,9 +112,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
             task = bar.add_task(path.name, total=config.samples)
             key = jax.random.fold_in(jax.random.key(config.seed), number)
             found = recorder.record(key, params, config.samples, functools.partial(_show, bar, task))
-        write_atomically(
-            settings, json.dumps({JOB: config.JOB, **dataclasses.asdict(config), "network_digest": network}, indent=2) + "\n"
-        )
+        write_settings(config, folder, files, network_digest=network)
         processes.agree(functools.partial(write_recording, path, found, who) if processes.leads() else lambda: None)
         told = f"{path}: {len(found.actions)} samples of {len(found.attributes['EpisodeSteps'])} games"
         console.print(f"{told}, {time.perf_counter() - started:.0f} s", markup=False, highlight=False, soft_wrap=True)

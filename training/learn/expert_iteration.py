@@ -30,6 +30,7 @@ from training.learn.targets import Targets, is_highest, policy_value_errors
 from training.models.policy_value import PolicyValue
 from training.play import agents
 from training.play.lanes import Pool
+from training.storage.named_files import FileName
 
 SEARCH, DATA_SETS = "search", "data_sets"
 SOURCES = ("demonstrations", SEARCH, DATA_SETS)
@@ -63,7 +64,7 @@ class ExpertConfig:
     """
 
     source: str = SEARCH
-    data_sets: tuple[str, ...] = ()
+    data_sets: tuple[FileName, ...] = ()
     player: str = ""
     search: Settings = Settings(num_simulations=100, q_veto=0.4, q_weight=1.0, dirichlet_fraction=0.25, dirichlet_alpha=0.2)
     models: Models = Models(root="visible")

@@ -12,6 +12,7 @@ from jaxgames import processes
 
 RESULT, SETTINGS = "result.json", "settings.json"
 JOB = "job"  # under which both tell it
+FILES = "files"  # under which settings tell what was in the files that they name
 GO_ON = "remove it to go on with the settings given"  # what to do about settings that cannot be read
 _UNKNOWN = "another program"
 

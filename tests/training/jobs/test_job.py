@@ -366,6 +366,36 @@ def test_other_settings_do_not_go_on(changes, message, straight):
     assert contents(folder) == before
 
 
+def test_a_file_that_has_changed_is_not_gone_on_with(monkeypatch, tmp_path):
+    """Nothing of the run changes; when the file is as it was, it goes on."""
+    monkeypatch.chdir(tmp_path)
+    weights, named = tmp_path / "mine.npz", {"opponent": "network:mine.npz"}
+    weights.write_bytes(b"as it was")
+    run("run", total=6, **named)
+    weights.write_bytes(b"learnt on")
+    before = contents(tmp_path)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        run("run", total=8, resume=True, **named)
+    told = "what is in mine.npz has changed since the run in run read it; put that back, or choose another output"
+    assert str(error.value) == f"opponent='network:mine.npz': {told}" and contents(tmp_path) == before
+    weights.write_bytes(b"as it was")
+    assert "going on after iteration 3" in run("run", total=8, resume=True, **named)[1]
+
+
+def test_a_run_of_an_earlier_version_goes_on_whatever_is_in_its_files(monkeypatch, tmp_path):
+    """From then on it is told."""
+    monkeypatch.chdir(tmp_path)
+    weights, named, path = tmp_path / "mine.npz", {"opponent": "network:mine.npz"}, tmp_path / "run" / "settings.json"
+    weights.write_bytes(b"as it was")
+    run("run", total=6, **named)
+    told = json.loads(path.read_text())
+    path.write_text(json.dumps({name: value for name, value in told.items() if name != "files"}))
+    weights.write_bytes(b"learnt on")
+    assert "going on after iteration 3" in run("run", total=8, resume=True, **named)[1]
+    assert json.loads(path.read_text())["files"]["opponent"].keys() == told["files"]["opponent"].keys() == {"mine.npz"}
+    assert json.loads(path.read_text())["files"] != told["files"]
+
+
 def test_a_run_is_not_made_shorter_than_it_is(straight, monkeypatch, tmp_path):
     """Nothing of it changes; a run that has not come so far may be made shorter."""
     folder = straight[0]

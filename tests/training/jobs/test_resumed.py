@@ -30,6 +30,14 @@ def test_settings_that_are_left_out_are_those_of_the_run(tmp_path):
     assert parse(ToyConfig, ["--output", str(tmp_path / "none"), "--resume"]).total == ToyConfig.total
 
 
+def test_what_settings_tell_of_files_is_no_setting(tmp_path):
+    (tmp_path / "mine.npz").write_bytes(b"weights")
+    begun = ToyConfig(opponent=f"network:{tmp_path / 'mine.npz'}", output=str(tmp_path))
+    write_settings(begun, tmp_path)
+    assert "files" in json.loads((tmp_path / "settings.json").read_text())
+    assert parse(ToyConfig, ["--output", str(tmp_path), "--resume"]) == dataclasses.replace(begun, resume=True)
+
+
 def test_a_run_is_found_where_it_is_written_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "output").mkdir()

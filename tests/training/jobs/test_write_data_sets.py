@@ -84,6 +84,17 @@ def test_a_network_that_has_learnt_on_is_another_one(played, monkeypatch, tmp_pa
     assert len(played) == 1
 
 
+def test_another_player_in_a_file_of_one_name_is_refused(played, tmp_path):
+    """What was in the file when the games began is what counts."""
+    mine = tmp_path / "mine.py"
+    mine.write_text("one")
+    write(tmp_path / "sets", data_sets=1, player=f"python:{mine}:make")
+    mine.write_text("another")
+    with pytest.raises(ValueError, match=rf"^player='python:.*': what is in {mine} has changed since the run in .* read it; "):
+        write(tmp_path / "sets", player=f"python:{mine}:make")
+    assert len(played) == 1
+
+
 def test_a_folder_in_which_another_job_has_written_is_refused(played, tmp_path):
     for file, found in (("settings.json", as_json(TrainConfig())), ("result.json", {"job": "train-q", "settings": {}})):
         (tmp_path / file).write_text(json.dumps(found))

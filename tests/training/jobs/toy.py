@@ -30,6 +30,7 @@ class ToyConfig(JobConfig):
     total: int = 24  # units; an iteration does two
     rate_every: int = 10  # units
     games: int = 0
+    opponent: str = ""  # an agent
     checkpoint_every: int = 3
 
 

@@ -1,0 +1,90 @@
+"""What is in the files that settings name: several processes must read the same, and a run that goes on must read it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+FileName = Annotated[str, "is read"]  # the type of a setting that is the name of a file or folder; "": none
+Digests = Mapping[str, Mapping[str, str]]  # by setting and path
+
+# The values in the text of an agent, such as pc_pimc:guess=FILE,candidates=32 or sp_mcts:model=network:FILE, without the names
+# of agents and settings, which files may happen to have.
+_VALUES = re.compile(r"=([^:,=]+)(?=,|$)|:([^:,=]+)(?=[:,]|$)")
+_DATA_SETS, _IN_DATA_SET = "*.zr", (".zgroup", "zarr.json")  # what a folder with data sets holds, and one that is one
+_SMALL = 2**16  # bytes of a file that is read whole though there are many
+
+
+def digests(config: Any) -> Digests:
+    """Gives 16 hexadecimal digits for each file that settings name, by setting and path; what is not there is left out.
+
+    Those are settings of the type `FileName`, and the values in texts that name agents. The folder of a training run stands for
+    its best weights, and a folder with data sets for each of them: of these the names and sizes of files count, and what small
+    ones hold.
+
+    Args:
+      config: a dataclass, which may hold others.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, word in _named(config):
+        if files := _digests(Path(word)):
+            found.setdefault(name, {}).update(files)
+    return found
+
+
+def _named(config: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Gives what may be a path, with the name of its setting, such as "learn.data_sets"."""
+    types = typing.get_type_hints(type(config), include_extras=True)
+    for field in dataclasses.fields(config):
+        name, value, kind = prefix + field.name, getattr(config, field.name), types[field.name]
+        if dataclasses.is_dataclass(value):
+            yield from _named(value, f"{name}.")
+        is_name = FileName in (kind, *typing.get_args(kind))
+        for text in _texts(value):
+            words = [text] if is_name else map("".join, _VALUES.findall(text))
+            yield from ((name, word) for word in words if word)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Gives the texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+
+
+def _digests(path: Path) -> dict[str, str]:
+    """Names what is in a file or folder; nothing where nothing is there, or it cannot be read: who reads it tells that."""
+    try:
+        parts = sorted(path.glob(_DATA_SETS)) or [path]
+        return {str(part): _digest(part, files) for part in parts if (files := _files(part))}
+    except OSError:
+        return {}
+
+
+def _digest(path: Path, files: Iterable[Path]) -> str:
+    """Names what is in the files that a path stands for."""
+    found = hashlib.sha256()
+    for file in files:
+        found.update(f"{file.relative_to(path)} {file.stat().st_size}\n".encode())
+        if file in (path, path / "best.npz") or file.stat().st_size <= _SMALL:
+            found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _files(path: Path) -> list[Path]:
+    """Gives the files that a path stands for."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        return []
+    if (best := path / "best.npz").exists():
+        return [best]
+    is_data_set = path.match(_DATA_SETS) or any((path / mark).exists() for mark in _IN_DATA_SET)
+    return sorted(file for file in path.rglob("*") if file.is_file()) if is_data_set else []
