@@ -88,7 +88,7 @@ def check_settings(config: Any, path: Path, free: Collection[str] | None = None)
     for name, value in compared.items():
         if (found := before.get(name)) != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
-    files = digests(config)
+    files = {name: found for name, found in digests(config).items() if name not in config.READ_AT_START}
     for name, value in compared.items():
         for file, digest in files.get(name, {}).items():
             if before.get(f"{FILES}.{name}.{file}", digest) != digest:  # earlier versions did not tell it

@@ -34,6 +34,7 @@ class JobConfig:
 
     JOB: ClassVar[str]  # its name, as after `jaxgames`
     FREE: ClassVar[frozenset[str]] = frozenset({"output", "resume", "keep", "checkpoint_every"})  # may change when a run goes on
+    READ_AT_START: ClassVar[frozenset[str]] = frozenset()  # settings whose files have no influence once a run has begun
 
     seed: int = 0
     checkpoint_every: int = 20

@@ -50,6 +50,7 @@ class TrainConfig(JobConfig):
 
     JOB = "train-alphaze"
     FREE = JobConfig.FREE | {"final_games", "final_entries", "epochs"}
+    READ_AT_START = frozenset({"start"})
 
     who: PolicyValueConfig = PolicyValueConfig()
     learn: AlphazeConfig = AlphazeConfig()

@@ -48,6 +48,7 @@ class TrainConfig(JobConfig):
 
     JOB = "train-expert"
     FREE = JobConfig.FREE | {"rounds", "final_games"}
+    READ_AT_START = frozenset({"start"})
 
     who: PolicyValueConfig = PolicyValueConfig(game="pommerman", encoder="pommerlearn_centred", network="pyramid")
     learn: ExpertConfig = ExpertConfig()

@@ -55,6 +55,7 @@ class WriteConfig:
 
     JOB: ClassVar[str] = "write-data-sets"
     FREE: ClassVar[frozenset[str]] = frozenset({"data_sets", "output"})  # may change when more are written
+    READ_AT_START: ClassVar[frozenset[str]] = frozenset()
 
     player: str = "simple_unbiased"
     planner: str = ""

@@ -382,6 +382,16 @@ def test_a_file_that_has_changed_is_not_gone_on_with(monkeypatch, tmp_path):
     assert "going on after iteration 3" in run("run", total=8, resume=True, **named)[1]
 
 
+def test_what_a_run_only_began_with_may_change(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.npz").write_bytes(b"as it was")
+    run("run", total=6, start="mine.npz")
+    (tmp_path / "mine.npz").write_bytes(b"learnt on")
+    assert "going on after iteration 3" in run("run", total=8, resume=True, start="mine.npz")[1]
+    with pytest.raises(ValueError, match=r"^start='': the run in run has 'mine\.npz'; give that, or choose another output$"):
+        run("run", total=8, resume=True)
+
+
 def test_a_run_of_an_earlier_version_goes_on_whatever_is_in_its_files(monkeypatch, tmp_path):
     """From then on it is told."""
     monkeypatch.chdir(tmp_path)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from training.jobs.job import Job, JobConfig, plain
+from training.storage.named_files import FileName
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,12 +26,14 @@ class ToyConfig(JobConfig):
 
     JOB = "toy"
     FREE = JobConfig.FREE | {"games", "total"}
+    READ_AT_START = frozenset({"start"})
 
     learn: ToyLearnConfig = ToyLearnConfig()
     total: int = 24  # units; an iteration does two
     rate_every: int = 10  # units
     games: int = 0
     opponent: str = ""  # an agent
+    start: FileName = ""
     checkpoint_every: int = 3
 
 
