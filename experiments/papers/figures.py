@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 BOARDS_IN_A_ROW = 6
 _NEAREST_TICKS = 1.4  # on a logarithmic scale, the one over the other
+_LINE, _LETTER = 0.6, 0.066  # inches of a legend: a line with the space around it, and a letter
 
 # A line of a figure: its name, and at each place a share in per cent with the bounds of its interval.
 Line = tuple[str, Sequence[tuple[float, tuple[float, float, float]]]]
@@ -57,8 +58,15 @@ def wins_figure(label: str, panels: Mapping[str, Sequence[Line]]) -> str:
             drawn[name] = _draw_line(axes, line, colour(names.index(name)))
         axes.set_ylim(0, 100)
         _numbers_apart(axes, sorted({number for _, line in lines for number, _ in line}))
-    figure.legend([drawn[name] for name in names], names, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    _legend_below(figure, {name: drawn[name] for name in names})
     return as_svg(figure)
+
+
+def _legend_below(figure, drawn: Mapping[str, Any]) -> None:
+    """Puts the names of lines under all panels, in as many columns as there is room for."""
+    width = _LINE + _LETTER * max(map(len, drawn), default=0)
+    columns = max(1, min(4, int(figure.get_figwidth() / width)))
+    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
 
 
 def _numbers_apart(axes, numbers: Sequence[float]) -> None:
@@ -109,7 +117,7 @@ def over_rounds_figure(panels: Mapping[str, Mapping[str, Sequence[tuple[int, flo
             axes.plot([x for x, _ in there], [y for _, y in there], marker="o", markersize=3, color=colour(index), label=name)
         axes.set_ylim(bottom=0)
     drawn = {name: line for axes in parts for line, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    _legend_below(figure, drawn)
     return as_svg(figure)
 
 
@@ -119,7 +127,8 @@ def bars_figure(labels: Sequence[str], groups: Mapping[str, Sequence[float]]) ->
     width = 0.8 / max(len(groups), 1)
     for index, (name, shares) in enumerate(groups.items()):
         places = np.arange(len(labels)) + width * (index + 0.5) - 0.4
-        axes.bar(places, 100 * np.array(shares), width, color=colour(index), label=name)
+        hatch = "////" if index >= len(COLOURS) else None  # where colours begin again
+        axes.bar(places, 100 * np.array(shares), width, color=colour(index), hatch=hatch, label=name)
     axes.set_xticks(range(len(labels)), labels)
     figure.legend(loc="outside lower center", frameon=False, fontsize=8)  # below the bars: names are long
     return as_svg(figure)
