@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import pytest
 
 from experiments import kept
@@ -9,6 +10,12 @@ from experiments.kernels import command, plans, targets
 from experiments.kernels.command import KernelsConfig
 from jaxgames import runtime
 from tests.experiments.benchmark.rows import COUNTING, STEPS
+
+
+@pytest.fixture(autouse=True)
+def _keeps_what_is_compiled(monkeypatch):
+    """The command forgets it after each case: here that would be all that the tests of the process have in common."""
+    monkeypatch.setattr(jax, "clear_caches", lambda: None)
 
 
 def test_a_case_is_compiled_and_counted():
