@@ -68,6 +68,7 @@ def test_a_named_case_that_is_not_one_program_is_told(capsys):
     assert '"failed": "is not one program, so there is no round' in capsys.readouterr().out
 
 
+@pytest.mark.slow  # to compile; how a case is counted is shown above
 def test_a_planner_without_a_case_is_counted():
     case = plans.case("hex-hex-5-v1 mcs:num_simulations=6,horizon=3")
     row = command.count(case, runtime.data_mesh(1), 8)
