@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import socket
+import types
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -28,7 +29,6 @@ from tests.tug import Tug
 from training.jobs import job, running
 from training.learn.dealing import is_dealt
 from training.learn.learner import Learner, Programs, Updates, check_split
-from training.learn.monte_carlo import MonteCarloConfig
 from training.play import memory
 from training.storage import files
 from training.storage.checkpoints import Checkpoints
@@ -144,7 +144,7 @@ def talk() -> list[Any]:
         except (OSError, ValueError) as error:
             found.append(f"{type(error).__name__}: {error}")
     try:
-        check_split(job.mesh_for(Console(), lanes=3), MonteCarloConfig(lanes=3))
+        check_split(job.mesh_for(Console(), lanes=3), types.SimpleNamespace(lanes=3, batch_size=BATCH, buffer_size=ROWS))
     except ValueError as error:
         found.append(str(error))
     return found

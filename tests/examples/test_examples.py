@@ -1,5 +1,6 @@
 """The examples: each is one short file, and does what it says for a few steps."""
 
+import functools
 import importlib.util
 import os
 import signal
@@ -54,11 +55,18 @@ def test_a_planner_plays_in_a_loop_of_one_s_own():
     assert told["games"] >= 4 and told["won"] > 0.5
 
 
+@pytest.fixture(scope="module")
+def ppo():
+    """The example, and a network that it has drawn; what it draws by the same seed it draws once."""
+    example = load("ppo_pommerman")
+    example.draw = functools.cache(example.draw)
+    return example, example.draw(1)
+
+
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_ppo_that_is_stopped_leaves_its_curve_and_a_network_that_plays(tmp_path, monkeypatch, capfd, how, code):
+def test_ppo_that_is_stopped_leaves_its_curve_and_a_network_that_plays(tmp_path, monkeypatch, capfd, ppo, how, code):
     """The update is made up: in the third one the signal comes."""
-    example, updates = load("ppo_pommerman"), []
-    graph, params = example.draw(1)
+    (example, (graph, params)), updates = ppo, []
 
     def update(carry):
         updates.append(1)

@@ -320,18 +320,23 @@ def test_what_differs_is_told():
         assert checks.differences(strange, {"b": np.float32(other)}, 1e-3) != [], other
 
 
+@pytest.mark.slow  # to compile
 def test_random_play_is_compared(monkeypatch):
-    name, device = "hex", jax.devices()[0]
     monkeypatch.setattr(checks.jaxgames, "make", lambda given, make=checks.jaxgames.make: make("hex", "hex-3"))
-    (row,) = checks.check(f"states {name}", device)
+    (row,) = checks.check("states hex", jax.devices()[0])
     assert row["same"] and row["differs"] == "" and len(row["checksum"]) == 8
+
+
+def test_the_first_state_that_differs_is_told(monkeypatch):
     states, digests = {"a": np.arange(8)}, np.arange(48, dtype=np.uint32).reshape(8, 6)
-    broken = digests.copy()
+    broken, played = digests.copy(), []
     broken[3, 4:] += 1
-    monkeypatch.setattr(checks, "in_halves", lambda *_: (states, broken))
+    monkeypatch.setattr(checks, "in_halves", lambda *_: (states, played[-1]))
     monkeypatch.setattr(checks, "on", lambda *_: (states, digests))
-    (row,) = checks.check(f"states {name}", device)
-    assert not row["same"] and row["differs"] == "first after step 5 of game 3"
+    for found, told in ((digests, ""), (broken, "first after step 5 of game 3")):
+        played.append(found)
+        (row,) = checks.check("states hex", jax.devices()[0])
+        assert row["same"] == (not told) and row["differs"] == told and len(row["checksum"]) == 8
 
 
 def test_what_is_kept_becomes_tables(tmp_path):

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax
 import pytest
 
 from experiments import kept
@@ -9,6 +10,12 @@ from experiments.kernels import command, plans, targets
 from experiments.kernels.command import KernelsConfig
 from jaxgames import runtime
 from tests.experiments.benchmark.rows import COUNTING, STEPS
+
+
+@pytest.fixture(autouse=True)
+def _keeps_what_is_compiled(monkeypatch):
+    """The command forgets it after each case: here that would be all that the tests of the process have in common."""
+    monkeypatch.setattr(jax, "clear_caches", lambda: None)
 
 
 def test_a_case_is_compiled_and_counted():
@@ -61,6 +68,7 @@ def test_a_named_case_that_is_not_one_program_is_told(capsys):
     assert '"failed": "is not one program, so there is no round' in capsys.readouterr().out
 
 
+@pytest.mark.slow  # to compile; how a case is counted is shown above
 def test_a_planner_without_a_case_is_counted():
     case = plans.case("hex-hex-5-v1 mcs:num_simulations=6,horizon=3")
     row = command.count(case, runtime.data_mesh(1), 8)

@@ -67,8 +67,8 @@ def test_a_seat_of_jax_out_of_range_sees_what_the_first_sees(name):
 def test_known_actions_are_played_inside_jit(mode):
     game = jaxgames.make("hex", mode)
     should = jax.jit(game.step)(game.init(), jnp.array([4, game.pass_action], jnp.int32))
-    for known in ([4, game.pass_action], np.array([4, game.pass_action]), jnp.array([4, game.pass_action], jnp.uint8)):
-        after = jax.jit(lambda state, known=known: game.step(state, known))(game.init())
+    given = ([4, game.pass_action], np.array([4, game.pass_action]), jnp.array([4, game.pass_action], jnp.uint8))
+    for after in jax.jit(lambda state: [game.step(state, known) for known in given])(game.init()):
         assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all() and a.dtype == b.dtype, after, should))
 
 

@@ -82,6 +82,7 @@ print(left.tolist(), player.tolist(), total.tolist())
 """
 
 
+@pytest.mark.slow  # to start a process, which a compiler that fails would end
 def test_a_loop_that_looks_twice_for_the_next_player_is_compiled():
     """With pairs XLA's compiler ended the process."""
     assert output_of(NEXT_PLAYERS).strip() == "[[True, False, False]] [2] [2]"

@@ -43,7 +43,10 @@ def planned(planner, states):
     return jax.device_get(jax.jit(planner.plan)(None, *asked)[0])
 
 
-@pytest.mark.parametrize("name", PLANNERS)
+SLOW = ("FDTS + TS", "OEP")  # to compile
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in PLANNERS])
 def test_all_at_once(name):
     states = dataclasses.replace(states_of(TUG, [TUG.length, -TUG.length, 0]), terminated=np.array([True, True, False]))
     planner, outcome = PLANNERS[name], np.asarray(jax.vmap(TUG.outcome)(states))[:2]
@@ -55,7 +58,7 @@ def test_all_at_once(name):
 
 def test_a_draw_is_half_with_thompson_sampling():
     states = dataclasses.replace(states_of(TUG, [0, 0, 0]), terminated=np.ones(3, bool))
-    assert (planned(PLANNERS["FDTS + TS"], states).root_value == 0.5).all()
+    assert (planned(search.mcs(TUG, **SIZES), states).root_value == 0.5).all()
 
 
 def told(plan, game, outcome):
@@ -63,7 +66,7 @@ def told(plan, game, outcome):
     np.testing.assert_array_equal(plan.root_value, outcome)
 
 
-@pytest.mark.parametrize("maker", [greedy.greedy_action, greedy.greedy_turn])
+@pytest.mark.parametrize("maker", [greedy.greedy_action, pytest.param(greedy.greedy_turn, marks=pytest.mark.slow)])
 def test_turns_of_many_actions(maker):
     states = jax.vmap(HOARD.init)(jax.random.split(jax.random.key(0), 2))
     owner = np.array([[0] * HOARD.things, [1] * HOARD.things], np.int32)
@@ -79,7 +82,7 @@ def test_turns_of_many_actions(maker):
         pytest.param({}, marks=pytest.mark.slow),  # as in the next, without a tree from before
         {"reuse": True},
         pytest.param({"reuse": True, "max_candidates": 3}, marks=pytest.mark.slow),
-        {"microbatch_size": 1},
+        pytest.param({"microbatch_size": 1}, marks=pytest.mark.slow),
     ],
 )
 def test_trees_also_where_they_are_kept(settings):

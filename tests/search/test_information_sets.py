@@ -141,6 +141,7 @@ def test_what_was_learnt_of_information_sets_is_kept():
     np.testing.assert_array_equal(again.visit_counts[:, 0].sum(-1), 2 * plan.visit_counts[:, 0].sum(-1))
 
 
+@pytest.mark.slow  # to compile
 def test_a_search_without_a_tree_draws_its_worlds_again_too():
     """After the bet one of both answers is right in every world, and either of them in half of all."""
     game = Coin()

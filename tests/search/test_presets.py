@@ -24,6 +24,7 @@ from search.puct import determinized
 from search.turns import action_sequences, evolution
 from search.turns import mcts as turn_mcts
 from tests.rivalry import Rivalry
+from tests.search.openings import STRATEGO, three_openings
 from tests.tug import PULL, Tug
 
 OPEN, POMMERMAN, TUG = jaxgames.make("hex", "hex-3"), jaxgames.make("pommerman", "ffa"), Tug()
@@ -85,7 +86,10 @@ def test_searches_by_bandits_value_by_what_positions_promise(name, values, made)
     assert (dynamics.heuristic(states) == 0.5).all() and bandit.credit is not bandit.soft_credit, "as published"
 
 
-@pytest.mark.parametrize("name", ["fdts", pytest.param("mcts", marks=pytest.mark.slow), "mcs", "oep", "rolling_horizon"])
+SLOW_TO_COMPILE = [pytest.param(name, marks=pytest.mark.slow) for name in ("fdts", "mcts", "oep")]
+
+
+@pytest.mark.parametrize("name", ["mcs", "rolling_horizon", *SLOW_TO_COMPILE])
 def test_what_positions_promise_is_played_for(name):
     game, lanes = Hopeful(), jnp.zeros(16, jnp.int32)
     sizes = {"population": 8} if name in ("oep", "rolling_horizon") else {}
@@ -95,7 +99,6 @@ def test_what_positions_promise_is_played_for(name):
     assert (plan.actions == PULL).mean() > 0.9, "strings that evolve may have met no pull at all"
 
 
-STRATEGO = jaxgames.make("stratego", "mini")
 STRINGS = action_sequences.Settings(horizon=3)
 IN_WORLDS = ("determinized_fdts", "determinized_mcts", "determinized_mcs", "determinized_oep", "ismcts")
 
@@ -112,15 +115,15 @@ def test_in_worlds_and_among_information_sets_prospects_are_the_default():
         ByProspects(OPEN)
 
 
-@functools.cache
-def three_openings():
-    """States, their prospects and their heuristics."""
-    states = jax.jit(jax.vmap(STRATEGO.init))(jax.random.split(jax.random.key(0), 3))
-    return states, *(jax.jit(jax.vmap(value))(states).tolist() for value in (STRATEGO.prospects, STRATEGO.heuristic))
+USUAL = GuessedWorlds(STRATEGO, STRATEGO.usual_chances)
+SEARCHES_IN_WORLDS = ("determinized_fdts", "determinized_mcs", "ismcts")
 
 
-@pytest.mark.parametrize("game", [STRATEGO, GuessedWorlds(STRATEGO, STRATEGO.usual_chances)], ids=["even", "usual"])
-@pytest.mark.parametrize("name", ["determinized_fdts", "determinized_mcs", "ismcts"])
+@pytest.mark.parametrize(("name", "game"), [
+    *(pytest.param(name, STRATEGO, id=f"{name}-even") for name in SEARCHES_IN_WORLDS),
+    pytest.param("ismcts", USUAL, id="ismcts-usual"),
+    *(pytest.param(name, USUAL, id=f"{name}-usual", marks=pytest.mark.slow) for name in SEARCHES_IN_WORLDS[:2]),
+])  # fmt: skip
 def test_in_worlds_and_among_information_sets_prospects_are_backed_up(name, game, monkeypatch):
     """What the search is made of says so: the searches themselves are not made."""
     asked = []

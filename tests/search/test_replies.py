@@ -1,6 +1,7 @@
 """Searches that sample several replies of models, where something is drawn, and one where nothing is."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -16,16 +17,27 @@ from tests.search.guided_tug import GAME, LANES, opinion, planned, weights
 from tests.tug import PULL, REST, Tug, states_of, steady_player
 
 
-def searched_against_a_coin(settings):
-    """The trees of a search against a model that draws its moves."""
+def searched_against_a_coin(settings, draws=True):
+    """The trees of a search against a model that draws its moves; `draws`: it says so."""
+    game = Tug(length=30, max_steps=60, marks=1 << 20)
+    keys, states = jax.random.split(jax.random.key(2), LANES), states_of(game, range(LANES))
+    return jax.device_get(_against_a_coin(game, settings)(keys, states, draws))
+
+
+@functools.cache
+def _against_a_coin(game, settings):
     coin = memoryless(
         "coin", lambda params, keys, views, seats: jax.vmap(jax.random.randint, (0, None, None, None))(keys, (), 0, 2)
     )
-    game = Tug(length=30, max_steps=60, marks=1 << 20)
-    planner = puct.puct(single_player(game, coin, shared_answers=True), opinion, settings)
-    states, seats = states_of(game, range(LANES)), np.zeros(LANES, np.int32)
-    params = {"own": weights(1), "opponents": None}
-    return planned(planner, params, jax.random.split(jax.random.key(2), LANES), states, seats)[1]
+    dynamics = single_player(game, coin, shared_answers=True)
+
+    @jax.jit
+    def search(keys, states, draws):
+        told = dynamics._replace(follows_chance=lambda nodes: jnp.full(nodes.seat.shape, draws))
+        planner, params = puct.puct(told, opinion, settings), {"own": weights(1), "opponents": None}
+        return planner.plan(params, keys, planner.init(LANES), states, jnp.zeros(LANES, jnp.int32), jnp.ones(LANES, bool))[1]
+
+    return search
 
 
 @pytest.mark.slow
@@ -63,6 +75,12 @@ def test_a_node_holds_several_replies_of_its_models(at_once):
         Settings(replies=2, mcts_solver=True)
 
 
+def test_after_what_is_certain_there_is_one_reply():
+    """As the next test shows for a model that draws nothing."""
+    tree = searched_against_a_coin(Settings(120, replies=3), draws=False)
+    assert not tree.numbers[:, puct_tree.REPLIES :, 1:].any() and tree.numbers[:, puct_tree.CHILD, 1:].any()
+
+
 @dataclasses.dataclass(frozen=True)
 class Certain(Tug):
     """The same, in which nothing is left to chance."""
@@ -77,6 +95,7 @@ class Certain(Tug):
 CERTAIN = Certain(length=30, max_steps=60, marks=1 << 20)
 
 
+@pytest.mark.slow  # to compile
 def test_several_replies_of_a_model_that_draws_nothing_are_one():
     """Samples of what is certain would be copies, which share the visits among them, in a tree that is less deep."""
     states, seats = states_of(CERTAIN, range(LANES)), np.zeros(LANES, np.int32)

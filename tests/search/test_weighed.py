@@ -11,6 +11,7 @@ import jaxgames
 from search import check_planner, presets
 from search.planner import Plan, memoryless
 from search.weighed import weighed
+from tests.search.openings import STRATEGO, three_openings
 
 DARK = jaxgames.make("hex", "adh-3")
 PASS = 9
@@ -105,9 +106,9 @@ def test_both_remember_and_are_counted():
     assert weighed(counting(3, None), counting(4, None), scale=1.0).search_bytes is None
     assert weighed(counting(3, None), counting(4, lambda lanes: lanes), scale=1.0).search_bytes(9) == 9
     keys, seats, active = jax.random.split(jax.random.key(0), 1), jnp.zeros(1, jnp.int32), jnp.ones(1, bool)
-    _, memory = both.plan(None, keys, both.init(1), None, seats, active)
+    _, memory = jax.jit(both.plan)(None, keys, both.init(1), None, seats, active)
     assert [part.tolist() for part in memory] == [[3], [4]]
-    assert [part.tolist() for part in both.reset(memory, active)] == [[0], [0]]
+    assert [part.tolist() for part in jax.jit(both.reset)(memory, active)] == [[0], [0]]
 
 
 def test_weights_stay_the_first_s_where_all_its_choices_are_worth_the_same():
@@ -141,7 +142,7 @@ def test_in_a_game_of_drawn_worlds():
 
 def test_a_game_that_values_by_hand_is_valued_so(monkeypatch):
     """What looks ahead asks no network there."""
-    stratego, asked = jaxgames.make("stratego", "mini"), []
+    asked = []
     monkeypatch.setattr(presets, "_look_ahead", lambda game, evaluate, worlds, *, outputs: asked.append((evaluate, worlds)))
     monkeypatch.setattr(presets, "weighed", lambda planner, other, scale, *, temperature, **about: (scale, temperature))
 
@@ -149,11 +150,11 @@ def test_a_game_that_values_by_hand_is_valued_so(monkeypatch):
         raise AssertionError
 
     settings = {"ahead_worlds": 5, "ahead_scale": 0.5, "temperature": 0.7, "num_worlds": 2}
-    assert presets.by_name(stratego, "pc_pimc", evaluate=network, **settings) == (0.5, 0.7)
+    assert presets.by_name(STRATEGO, "pc_pimc", evaluate=network, **settings) == (0.5, 0.7)
     evaluate, worlds = asked.pop()
-    states = jax.jit(jax.vmap(stratego.init))(jax.random.split(jax.random.key(0), 2))
-    seats = np.array([0, 1])
-    expected = jax.jit(jax.vmap(stratego.prospects))(states)[np.arange(2), seats]
+    states, promised, _ = three_openings()
+    seats = np.array([0, 1, 0])
+    expected = np.array(promised, np.float32)[np.arange(3), seats]
     np.testing.assert_array_equal(jax.jit(evaluate)(None, states, seats)[1], expected)
     assert (worlds.num_worlds, worlds.combine) == (5, "value")
     presets.by_name(DARK, "medoid", evaluate=network, **settings)

@@ -59,7 +59,7 @@ class DataSetLearning:
         self.updates = Updates(
             self._loss,
             optax.adamw(config.learning_rate, weight_decay=config.weight_decay),
-            jax.eval_shape(self._kept, self._example()),
+            jax.eval_shape(lambda: self._kept(self._example())),
             config.batch_size,
             config.buffer_size,
             self.devices,

@@ -276,9 +276,9 @@ def replay(game: Game, key: Array, index: int, games: Games):
     play_key = jax.random.fold_in(jax.random.fold_in(key, number // games.common), PLAY)
     xs = (jnp.arange(game.max_steps), jnp.asarray(games.actions[index]))
     hashable: Any = game  # a frozen config decides what is compiled
-    state, after = _replayer(hashable, games.start_of)(first, play_key, xs)
+    state, after = jax.device_get(_replayer(hashable, games.start_of)(first, play_key, xs))
     length = int(games.lengths[index])
-    return jax.tree.map(lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest[:length])]), state, after)
+    return jax.tree.map(lambda first, rest: np.concatenate([first[None], rest[:length]]), state, after)
 
 
 @functools.lru_cache(maxsize=8)

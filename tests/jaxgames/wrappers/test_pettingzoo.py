@@ -143,7 +143,7 @@ def test_environments_are_called_by_variant_and_version(kind):
 
 def test_the_library_s_test_of_pictures():
     def made(render_mode):  # there are no windows
-        return AECGame("hex-hex-5-v1", render_mode="svg" if render_mode == "human" else render_mode)
+        return AECGame(TicTacToe(), render_mode="svg" if render_mode == "human" else render_mode)
 
     render_test(made, {"svg": lambda given: given.startswith("<svg")})
     assert "rgb_array" in made("svg").metadata["render_modes"]

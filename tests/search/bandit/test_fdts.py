@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from search import fdts, mcs, mcts, presets
+from search.bandit import makers
 from search.bandit.settings import Settings
 from search.dynamics import dynamics_of
 from tests.search.reference import assert_like_reference, compiled, make
@@ -297,15 +298,27 @@ def test_finds_the_dominant_action(bandit):
     np.testing.assert_allclose(plan.root_value[:, 0], np.tile(value, 8), atol=0.06)
 
 
+def with_step(state):
+    return jnp.stack([state.step_count.astype(jnp.uint32), (state.token + 9).astype(jnp.uint32)])
+
+
+def only_rest(state):
+    return jnp.asarray(ARMS), jnp.asarray(ARMS == REST) | (jnp.asarray(ARMS == SHOUT) & (state.token == 0))
+
+
+def test_other_keys_and_arms_stand_in_for_the_game_s_own(monkeypatch):
+    """In what the search is made of, which is not made."""
+    made, states = [], states_of(Tug(), [0, 1, 2])
+    monkeypatch.setattr(makers, "decoupled_search", lambda dynamics, *_: made.append(dynamics))
+    fdts(Tug(), num_simulations=8, horizon=6, key=with_step, arms=only_rest)
+    keys, (arms, legal) = jax.jit(lambda states: (made[0].state_key(states), made[0].arms(states)))(states)
+    assert keys.tolist() == [[0, 9], [0, 10], [0, 11]]
+    assert arms.tolist() == [ARMS.tolist()] * 3
+    np.testing.assert_array_equal(legal, [(ARMS == REST) | ((ARMS == SHOUT) & (token == 0)) for token in (0, 1, 2)])
+
+
+@pytest.mark.slow  # to compile
 def test_other_keys_and_arms():
-    """`key` and `arms` stand in for the game's own."""
-
-    def with_step(state):
-        return jnp.stack([state.step_count.astype(jnp.uint32), (state.token + 9).astype(jnp.uint32)])
-
-    def only_rest(state):
-        return jnp.asarray(ARMS), jnp.asarray(ARMS == REST) | (jnp.asarray(ARMS == SHOUT) & (state.token == 0))
-
     states = states_of(Tug(), [0])
     planner = fdts(Tug(), num_simulations=8, horizon=6, table_rows=64, key=with_step, arms=only_rest)
     plan, _ = compiled(planner)(keys_of(0, 1), planner.init(1), states, yes(1))

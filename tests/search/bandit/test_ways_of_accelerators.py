@@ -31,8 +31,9 @@ def played(planner, states):
     ("kind", "sizes"),
     [
         ("fdts", {"table_rows": 4, "leaf_parallelism": 4}),
-        ("mcts", {"table_rows": 16}),
-        pytest.param("mcts_no_rollout", {"table_rows": 16}, marks=pytest.mark.slow),  # walks are those of mcts
+        *(  # walks are those of fdts, over fewer levels
+            pytest.param(name, {"table_rows": 16}, marks=pytest.mark.slow) for name in ("mcts", "mcts_no_rollout")
+        ),
         ("mcs", {}),
     ],
 )

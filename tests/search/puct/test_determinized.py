@@ -141,12 +141,16 @@ def test_where_everything_is_seen_all_searches_are_puct():
     assert len(np.unique(plain.actions, axis=0)) > 3 and (own(plain.visit_counts, seats).sum(-1) == SIMULATIONS).all()
 
 
-def test_who_sees_all_is_not_shown_what_others_have_run_into():
+def test_who_sees_all_is_not_shown_what_others_have_run_into(monkeypatch):
+    """The search in it is the one that is compiled already."""
     states, _, seats = known(ABRUPT, 5, ROOTS)
     assert any(word.any() for found in states.found for word in found.words)
-    seeing, _ = search(determinized.true_sight, ABRUPT, SEARCH, states, seats)
-    plain, _ = search(puct.puct, OPEN, SEARCH, opened(ABRUPT, states), seats)
-    same_plans(seeing, plain)
+    plain, keys = search(puct.puct, OPEN, SEARCH, opened(ABRUPT, states), seats)
+    planner, run = PLANNERS[puct.puct, OPEN, SEARCH, network, ROOTS]
+    monkeypatch.setattr(puct, "puct", lambda game, *_, **__: planner._replace(plan=run) if game == OPEN else None)
+    seeing = determinized.true_sight(ABRUPT, network, SEARCH)
+    plan, _ = seeing.plan(None, keys, seeing.init(ROOTS), states, seats, np.ones(ROOTS, bool))
+    same_plans(jax.device_get(plan), plain)
 
 
 @pytest.mark.slow
@@ -324,8 +328,12 @@ def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
         np.testing.assert_array_equal(np.asarray(getattr(few, name))[:, 0], kept, name)
 
 
-@pytest.mark.parametrize("columns", [worlds.MOST_COLUMNS, 3])
-@pytest.mark.parametrize("value_range", [(-1.0, 1.0), (0.0, 1.0)])
+@pytest.mark.parametrize(("value_range", "columns"), [
+    ((-1.0, 1.0), worlds.MOST_COLUMNS),
+    ((0.0, 1.0), 3),
+    pytest.param((-1.0, 1.0), 3, marks=pytest.mark.slow),
+    pytest.param((0.0, 1.0), worlds.MOST_COLUMNS, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_values_of_worlds_are_on_the_scale_of_the_planner(value_range, columns, monkeypatch):
     """What is not tried in a world counts as lost there, and what is good for a player is as bad for the other."""
     (lost, won), game = value_range, HOARD.open_game

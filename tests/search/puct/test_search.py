@@ -444,6 +444,7 @@ def test_what_is_proven_lost_is_not_learnt_while_something_else_is_open(stones, 
     assert (lost.any(-1) & open_lanes).any() and not weights[open_lanes][lost[open_lanes]].any()
 
 
+@pytest.mark.slow  # to compile
 def test_what_is_proven_lost_is_out_before_visits_are_corrected():
     """Else its visits go to another arm, or it stands in the place of the second."""
     game, count = Decided(max_steps=6), 512
@@ -544,9 +545,10 @@ def test_corrections_by_q():
 
 def test_no_arm_is_swapped_in_place_of_the_best():
     """Where the best of all has a single visit, the next one gets what is for the second most visited, no more."""
-    visits, values = jnp.array([[10.0, 1.0, 2.0], [10.0, 0.0, 2.0]]), jnp.array([[0.0, 0.9, 0.5], [0.0, 0.9, 0.5]])
-    assert corrected_visits(visits, values, 0.4, 0.0).tolist() == [[10, 1, 2], [2, 0, 10]]  # what was not tried is not the best
-    assert np.allclose(corrected_visits(visits, values, 0.4, 1.0), [[10, 1, 2 + 0.5 * 10], [2, 0, 10]])
+    visits, values = (np.array(rows, np.float32) for rows in ([[10, 1, 2], [10, 0, 2]], [[0.0, 0.9, 0.5], [0.0, 0.9, 0.5]]))
+    swapped, added = jax.jit(lambda *given: [corrected_visits(*given, 0.4, weight) for weight in (0.0, 1.0)])(visits, values)
+    assert swapped.tolist() == [[10, 1, 2], [2, 0, 10]]  # what was not tried is not the best
+    assert np.allclose(added, [[10, 1, 2 + 0.5 * 10], [2, 0, 10]])
 
 
 @pytest.mark.parametrize("field, value", [

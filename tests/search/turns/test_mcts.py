@@ -41,6 +41,7 @@ def test_like_plain_python(settings):
         assert len(shared) > len({id(child) for child in shared})  # states are met on several ways
 
 
+@pytest.mark.slow  # to compile the other way of writing
 def test_accelerators_write_without_loops_and_grow_the_same_tree(monkeypatch):
     for module in (turn_tree, turn_mcts):
         monkeypatch.setattr(module, "by_platform", lambda *arguments, cpu, default: default(*arguments))

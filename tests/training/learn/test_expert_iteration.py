@@ -215,8 +215,8 @@ def test_the_value_of_a_sample_is_that_of_the_action_alone():
 @pytest.mark.parametrize(("explore_steps", "tried", "value_range", "worth"), [
     (0, True, (-1.0, 1.0), 0.5),  # the planner's choice
     (1, True, (-1.0, 1.0), -0.25),  # what is drawn by its policy
-    (1, False, (-1.0, 1.0), 0.125),  # nothing is known but of the root
-    (0, True, (0.0, 1.0), 0.0),  # a search that counts a draw as half a win
+    pytest.param(1, False, (-1.0, 1.0), 0.125, marks=pytest.mark.slow),  # nothing is known but of the root
+    pytest.param(0, True, (0.0, 1.0), 0.0, marks=pytest.mark.slow),  # a search that counts a draw as half a win
     (1, False, (0.0, 1.0), -0.75),
 ])  # fmt: skip
 def test_the_value_of_a_sample_is_that_of_what_is_done(explore_steps, tried, value_range, worth):

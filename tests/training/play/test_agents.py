@@ -2,8 +2,6 @@
 
 import dataclasses
 
-import jax
-import numpy as np
 import pytest
 
 import jaxgames
@@ -11,6 +9,7 @@ from jaxgames.agent import memoryless
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import kinds_of, values_of
 from search import entries, presets
+from tests.training.tiny import drawn
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents
@@ -141,8 +140,7 @@ def test_the_follower_of_the_package_plays_pommerman_alone():
 def test_a_network_without_values_guides_by_its_policy_alone(tmp_path):
     game, path = GAMES["pommerman/ffa"], tmp_path / "paper.npz"
     who = policy_value.make(PolicyValueConfig("pommerman", "ffa", "extended", "paper"))
-    params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), jax.eval_shape(who.init, jax.random.key(0)))
-    save_weights(path, params, who.meta)
+    save_weights(path, drawn(who.init), who.meta)
     assert agents.make(f"fdts:guide={path},num_simulations=4", game).params is not None
     for spec in (f"sp_mcts:weights={path}", f"fdts:guide={path},guide_values=1"):
         with pytest.raises(ValueError, match=r": its network 'paper' gives no values of states, which (sp_mcts|fdts) needs$"):
@@ -227,7 +225,7 @@ def test_a_model_is_another_network(tmp_path):
     """It is read, counted and noted as the network of the search is."""
     game, small = GAMES["pommerman/ffa"], jaxgames.make("pommerman", "one_vs_one")
     who = policy_value.make(PolicyValueConfig("pommerman", "one_vs_one", "extended", "paper_value"))
-    save_weights(tmp_path / "best.npz", who.init(jax.random.key(0)), who.meta)
+    save_weights(tmp_path / "best.npz", drawn(who.init), who.meta)
     spec = f"sp_mcts:weights=none,model=network:{tmp_path},num_simulations=2"
     agent = agents.make(spec, small)
     assert agent.name == spec and agent.params is None
@@ -247,7 +245,7 @@ def test_weights_of_another_variant_are_noted_once(tmp_path):
     who = policy_value.make(PolicyValueConfig("hex", "hex-3", network="tiny"))
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        save_weights(tmp_path / name / "best.npz", who.init(jax.random.key(0)), who.meta)
+        save_weights(tmp_path / name / "best.npz", drawn(who.init), who.meta)
     specs = [f"follower:{tmp_path}/one", f"network:weights={tmp_path}/one/best.npz", f"pc_pimc:weights={tmp_path}/two", "random"]
     lines = agents.notes(specs, GAMES["hex/adh-3"])
     for line, name in zip(lines, ("one", "two"), strict=True):

@@ -321,7 +321,7 @@ def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights
         refused(others("code"))
     tournament.run(dataclasses.replace(config, batch=2), told := Console(file=io.StringIO(), width=200))
     assert len(pairs) == 1 and f"taken from {folder}/result.json: 1 pair\n" in told.file.getvalue()
-    who = policy_value.make(PolicyValueConfig(mode="adh-3"))
+    who = policy_value.make(PolicyValueConfig(mode="adh-3", network="tiny"))
     save_weights(mine, jax.tree.map(lambda leaf: leaf + 1, load_weights(weights)[0]), who.meta)
     refused(others("networks"))
     stored = json.loads((folder / "result.json").read_text())
@@ -376,7 +376,7 @@ def leave(*arguments):
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory):
     """Weights of a network for 3 x 3 cells, never trained."""
-    who = policy_value.make(PolicyValueConfig(mode="adh-3"))
+    who = policy_value.make(PolicyValueConfig(mode="adh-3", network="tiny"))
     path = tmp_path_factory.mktemp("weights") / "best.npz"
     random, shapes = np.random.default_rng(0), jax.eval_shape(who.init, jax.random.key(0))
     save_weights(path, jax.tree.map(lambda leaf: random.normal(0, 0.1, leaf.shape).astype(np.float32), shapes), who.meta)

@@ -181,6 +181,7 @@ def test_a_step_is_saved_once(tmp_path):
         assert_same(saved.restore(small_tree())[1], small_tree(2))
 
 
+@pytest.mark.slow  # to start a process that has two devices
 def test_shards_come_back_to_their_devices(tmp_path):
     code = f"""
 from jaxgames import runtime
