@@ -49,7 +49,6 @@ def begun_where_moves_are_remembered():
     return whole, later
 
 
-@pytest.mark.slow  # to compile another variant than above
 def test_a_recording_may_begin_where_the_two_square_rule_remembers_moves():
     whole, later = begun_where_moves_are_remembered()
     count, findings = check(later)
