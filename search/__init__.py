@@ -5,6 +5,7 @@ that a network guides and determinizations are in `search.puct`, whole turns in 
 backend.
 """
 
+from search import presets as presets  # `search.presets.by_name` wants no import of its own
 from search.bandit.bandits import thompson, ucb1, uniform
 from search.bandit.makers import fdts, mcs, mcts
 from search.check import check_planner
