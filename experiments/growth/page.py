@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.benchmark.table import short
-from experiments.growth.curves import BATCH, CORES, LEARNERS, MEMORY, SEARCHES, SIMULATIONS, STEPS
+from experiments.growth.curves import BATCH, CORES, DAGGER, LEARNERS, MEMORY, SEARCHES, SELF_PLAY, SIMULATIONS, STEPS
 from experiments.pages import NONE, markdown
 from training.jobs.figures import COLOURS, as_svg, axes_in_a_row
 
@@ -138,20 +138,27 @@ def figures(rows: Sequence[Row]) -> dict[str, str]:
 def _spread(rows: Sequence[Row]) -> str:
     """Draws what more devices and processes gain: random play on the left, learners on the right."""
     figure, (play, learn) = axes_in_a_row(2, "devices, or processes", ("steps, of one", "iterations, of one"))
-    for part, axes in ((CORES, play), (LEARNERS, learn)):
-        measured = [row for row in rows if row["part"] == part and row.get("per_wall_second")]
-        for index, name in enumerate(dict.fromkeys(row["name"] for row in measured)):
-            one = _first(measured, name)
-            there = [(row["number"], row["per_wall_second"] / one) for row in measured if row["name"] == name and one]
-            style = "--" if name.endswith("devices") else "-"
-            colour = COLOURS[STEPS.index(name.split(", ")[0]) if part == CORES else index]
-            axes.plot([x for x, _ in there], [y for _, y in there], style, marker="o", color=colour, label=name)
+    for index, name in enumerate(STEPS):
+        for kind, style in (("devices", "--"), ("processes", "-")):
+            _gained(play, rows, CORES, f"{name}, {kind}", style, COLOURS[index])
+    for index, name in enumerate((SELF_PLAY, DAGGER)):
+        _gained(learn, rows, LEARNERS, name, "-", COLOURS[index])
+    for axes in (play, learn):
+        numbers = {x for line in axes.lines for x in line.get_xdata()}
+        axes.set_xticks(sorted(numbers))
         axes.set_ylim(bottom=0)
-        axes.set_xticks((1, 2, 4) if part == CORES else (1, 2))
-        if measured:
+        if numbers:
             axes.legend(frameon=False, fontsize=8)
     learn.set_xlabel("processes, two devices in all")
     return as_svg(figure)
+
+
+def _gained(axes: Any, rows: Sequence[Row], part: str, name: str, style: str, colour: str) -> None:
+    """Draws the rates of a curve over that of one, where this was measured."""
+    there = [row for row in rows if row["part"] == part and row["name"] == name and "failed" not in row]
+    if one := _first(there, name):
+        numbers, ratios = [row["number"] for row in there], [row["per_wall_second"] / one for row in there]
+        axes.plot(numbers, ratios, style, marker="o", color=colour, label=name)
 
 
 def _logarithmic(axes: Any, base: int, both: bool = False) -> None:

@@ -129,10 +129,16 @@ def learning_table(found: dict[Runs, dict]) -> str:
     rows = []
     for run, result in found.items():
         for epoch, by_opponent in result["epochs"].items():
-            searches = int(epoch) * run.config.learn.epoch_samples
+            searches = _searches(run, epoch)
             shown = (with_interval(*points(by_opponent[name])) for name in OPPONENTS)
             rows.append([run.title, short(searches) if searches else "0", *shown])
     return markdown(["run", "searches", *(f"against {who}" for who in ("`hunt`", "`random`", "the network of the start"))], rows)
+
+
+def _searches(run: Runs, epoch: str) -> int:
+    """How many a run has made when an epoch is over."""
+    searches: int = int(epoch) * run.config.learn.epoch_samples
+    return searches
 
 
 def learning_figure(found: dict[Runs, dict]) -> str:
@@ -140,11 +146,7 @@ def learning_figure(found: dict[Runs, dict]) -> str:
     lines = [
         (
             f"{run.title}, against {name}",
-            {
-                round(int(epoch) * run.config.learn.epoch_samples / 1000): ends[name]
-                for epoch, ends in result["epochs"].items()
-                if int(epoch)
-            },
+            {round(_searches(run, epoch) / 1000): ends[name] for epoch, ends in result["epochs"].items() if int(epoch)},
         )
         for run, result in found.items()
         for name in ("hunt", "network")

@@ -11,7 +11,6 @@ import re
 import shutil
 import tempfile
 import warnings
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import orbax.checkpoint as ocp
 
 from jaxgames import processes
 from training.storage import parts
-from training.storage.files import check_shared, sync, write_alone
+from training.storage.files import check_shared, sync
 from training.storage.leaves import (
     Leaf,
     describe,
@@ -34,11 +33,10 @@ from training.storage.leaves import (
     own_place,
     to_host,
 )
+from training.storage.record import FORMAT, DamagedError, crc32, crc32_of, read_record, write_record
 
 Meta = Mapping[str, str | int | float]
 
-FORMAT = 2  # of the record; a change makes older checkpoints unreadable
-RECORD = "record.json"  # what the checkpoint is of, and the checksums of all arrays and files
 ARRAYS = "arrays"  # a folder of orbax
 PARTS = "parts-{}.npz"  # in its place where several processes have written: one file of each
 UNFINISHED = "unfinished-"  # before the name while it is written or removed
@@ -184,7 +182,7 @@ class Checkpoints:
                 record = self._record_of(step)
                 changed = self._check(step, record, describe(like), free)
                 leaves = self._read_together(step, record, like, free if changed else lambda path: False)
-            except _DamagedError as error:
+            except DamagedError as error:
                 damaged[step] = str(error)
                 continue
             for other, reason in damaged.items():
@@ -213,15 +211,15 @@ class Checkpoints:
             "format": FORMAT,
             "meta": self._meta,
             "leaves": [
-                {"path": leaf.path, "shape": leaf.shape, "dtype": leaf.dtype, "crc32": _crc32(values[leaf.path])}
+                {"path": leaf.path, "shape": leaf.shape, "dtype": leaf.dtype, "crc32": crc32(values[leaf.path])}
                 for leaf in describe(leaves)
             ],
-            "files": {str(path.relative_to(folder)): _crc32_of(path) for path in paths if path.is_file()},
+            "files": {str(path.relative_to(folder)): crc32_of(path) for path in paths if path.is_file()},
         }
         self._write_record(folder, record, paths)
 
     def _write_record(self, folder: Path, record: dict[str, Any], paths: list[Path]) -> None:
-        write_alone({folder / RECORD: _sealed(json.dumps(record).encode())})
+        write_record(folder, record)
         for path in [*paths, folder]:
             sync(path)
 
@@ -233,7 +231,7 @@ class Checkpoints:
         def write() -> None:
             nonlocal told
             written = parts.write(own, parts.own_parts(leaves))
-            told = json.dumps({"name": own.name, "crc32": _crc32_of(own), "parts": written})
+            told = json.dumps({"name": own.name, "crc32": crc32_of(own), "parts": written})
 
         processes.on_first(lambda: self._reported(step, folder.mkdir))
         processes.agree(lambda: self._reported(step, write))
@@ -251,18 +249,18 @@ class Checkpoints:
         """Reads a record and compares checksums, in the first process for all.
 
         Raises:
-          _DamagedError: as `_read_record`.
+          DamagedError: as `read_record`.
         """
 
         def read() -> list[Any]:
             try:
-                return [_read_record(self._folder / str(step)), ""]
-            except _DamagedError as error:
+                return [read_record(self._folder / str(step)), ""]
+            except DamagedError as error:
                 return [None, str(error)]
 
         record, damage = processes.on_first(read)
         if record is None:
-            raise _DamagedError(damage)
+            raise DamagedError(damage)
         return dict(record)
 
     def _check(self, step: int, record: dict[str, Any], expected: list[Leaf], free: Callable[[str], bool]) -> bool:
@@ -298,12 +296,12 @@ class Checkpoints:
         def read() -> tuple[list[Any], str]:
             try:
                 return self._read_arrays(*arguments), ""
-            except _DamagedError as error:
+            except DamagedError as error:
                 return [], str(error)
 
         leaves, damage = processes.agree(read)
         if found := [text for text in processes.texts(damage) if text]:
-            raise _DamagedError(found[0])
+            raise DamagedError(found[0])
         return leaves
 
     def _read_arrays(self, step: int, record: dict[str, Any], like: dict[str, Any], free: Callable[[str], bool]) -> list[Any]:
@@ -327,8 +325,8 @@ class Checkpoints:
         for number, (leaf, shape) in enumerate(zip(record["leaves"], shapes, strict=True)):
             path = leaf["path"]
             values[path] = read[str(number)] if str(number) in names else np.empty(shape, _host_dtype(like[path]))
-            if _crc32(values[path]) != leaf["crc32"]:
-                raise _DamagedError(f"leaf {path} has another checksum")
+            if crc32(values[path]) != leaf["crc32"]:
+                raise DamagedError(f"leaf {path} has another checksum")
         return [values[path] if free(path) else from_host(values[path], leaf) for path, leaf in like.items()]
 
     def _put_aside(self, step: int, prefix: str) -> None:
@@ -342,52 +340,8 @@ class Checkpoints:
             shutil.rmtree(path, ignore_errors=True)
 
 
-class _DamagedError(Exception):
-    """A checkpoint is not what was saved."""
-
-
-def _read_record(folder: Path) -> dict[str, Any]:
-    """Reads the record of a checkpoint, and compares the checksums of its files.
-
-    Raises:
-      _DamagedError: anything of the checkpoint is not as it was written.
-    """
-    try:
-        content = (folder / RECORD).read_bytes()
-        record = content.partition(b"\n")[2]
-        if content != _sealed(record):
-            raise _DamagedError(f"{RECORD} has another checksum")
-        found: dict[str, Any] = json.loads(record)
-        for name, checksum in found["files"].items():
-            if _crc32_of(folder / name) != checksum:
-                raise _DamagedError(f"{name} has another checksum")
-    except OSError as error:
-        name = Path(error.filename).relative_to(folder) if error.filename else RECORD
-        raise _DamagedError(f"{name}: {error.strerror}") from error
-    return found
-
-
-def _sealed(record: bytes) -> bytes:
-    """Puts a line with its checksum before a record."""
-    return f"{zlib.crc32(record):08x}\n".encode() + record
-
-
 def _host_dtype(leaf: Any) -> np.dtype:
     return np.dtype(np.uint32) if is_key(leaf) else np.dtype(leaf.dtype)
-
-
-def _crc32(array: np.ndarray) -> int:
-    """Returns the checksum of an array's bytes."""
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-
-
-def _crc32_of(path: Path) -> int:
-    """Returns the checksum of a file."""
-    checksum = 0
-    with path.open("rb") as file:
-        while block := file.read(2**20):
-            checksum = zlib.crc32(block, checksum)
-    return checksum
 
 
 def _find_room(folder: Path, size: int) -> None:

@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+Place = list[list[int]]  # [start, stop] along each axis of a leaf
+
 
 @dataclasses.dataclass(frozen=True)
 class Leaf:
@@ -89,16 +91,27 @@ def host_shape(leaf: Any) -> tuple[int, ...]:
     return tuple(jax.eval_shape(jax.random.key_data, leaf).shape if is_key(leaf) else leaf.shape)
 
 
-def own_place(leaf: Any) -> list[list[int]]:
-    """Gives the smallest box, [start, stop] along each axis, of all that devices of this process hold of a leaf.
+def is_spread(leaf: Any) -> bool:
+    """Says whether some of a leaf is on devices of other processes."""
+    return isinstance(leaf, jax.Array) and not leaf.sharding.is_fully_addressable
 
-    It is the whole leaf where this is not spread over processes.
-    """
-    if not _is_spread(leaf):
+
+def place_of(index: Sequence[slice], shape: Sequence[int]) -> Place:
+    """Gives the place that slices choose in an array of such a shape."""
+    return [list(span.indices(size)[:2]) for span, size in zip(index, shape, strict=True)]
+
+
+def within(place: Place, origin: Sequence[int]) -> tuple[slice, ...]:
+    """Gives the slices of a place in an array that holds a leaf from an origin on; the words of typed keys are taken whole."""
+    return tuple(slice(start - first, stop - first) for (start, stop), first in zip(place, origin, strict=True))
+
+
+def own_place(leaf: Any) -> Place:
+    """Gives the smallest box of all that devices of this process hold of a leaf: the whole leaf if it is not spread."""
+    if not is_spread(leaf):
         return [[0, size] for size in leaf.shape]
-    held = leaf.sharding.addressable_devices_indices_map(leaf.shape).values()
-    along = [[place[axis].indices(size)[:2] for place in held] for axis, size in enumerate(leaf.shape)]
-    return [[min(start for start, _ in spans), max(stop for _, stop in spans)] for spans in along]
+    held = [place_of(index, leaf.shape) for index in leaf.sharding.addressable_devices_indices_map(leaf.shape).values()]
+    return [[min(start for start, _ in spans), max(stop for _, stop in spans)] for spans in zip(*held, strict=True)]
 
 
 def from_host(values: np.ndarray, template: Any, start: Sequence[int] = ()) -> Any:
@@ -118,7 +131,7 @@ def from_host(values: np.ndarray, template: Any, start: Sequence[int] = ()) -> A
     if isinstance(template, np.ndarray):
         return values
     array: Any = values
-    if _is_spread(template):
+    if is_spread(template):
         return _over_processes(values, template, start or (0,) * template.ndim)
     if is_key(template):
         array = jax.random.wrap_key_data(jnp.asarray(values), impl=_key_implementation(template))
@@ -126,20 +139,13 @@ def from_host(values: np.ndarray, template: Any, start: Sequence[int] = ()) -> A
     return jax.device_put(array, template.sharding if bound else None)
 
 
-def _is_spread(leaf: Any) -> bool:
-    """Says whether some of a leaf is on devices of other processes."""
-    return isinstance(leaf, jax.Array) and not leaf.sharding.is_fully_addressable
-
-
 def _over_processes(values: np.ndarray, template: jax.Array, start: Sequence[int]) -> jax.Array:
     """Makes an array of which this process has the parts that its devices hold."""
-    words = values.shape[template.ndim :]  # of typed keys, in axes of their own
-    shape, origin = (*template.shape, *words), (*start, *(0,) * len(words))
 
-    def held(place: Any) -> np.ndarray:
-        spans = (span.indices(size)[:2] for span, size in zip(place, shape, strict=True))
-        return values[tuple(slice(begin - first, end - first) for (begin, end), first in zip(spans, origin, strict=True))]
+    def held(index: Any) -> np.ndarray:
+        return values[within(place_of(index[: template.ndim], template.shape), start)]
 
+    shape = (*template.shape, *values.shape[template.ndim :])  # typed keys have their words in axes of their own
     array = jax.make_array_from_callback(shape, template.sharding, held)
     if not is_key(template):
         return array

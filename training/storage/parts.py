@@ -6,17 +6,15 @@ import dataclasses
 import math
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from jaxgames import processes
-from training.storage.leaves import to_host
+from training.storage.leaves import Place, is_spread, place_of, to_host, within
 
-Place = list[list[int]]  # [start, stop] along each axis of a leaf
 _LEVEL = 1  # of compression: tables and buffers are mostly empty
 
 
@@ -26,11 +24,10 @@ def own_parts(leaves: Mapping[str, Any]) -> Iterator[tuple[str, Place, np.ndarra
     Every element is written by one process: what is spread, by that which has it; what all have alike, by the first.
     """
     for path, leaf in leaves.items():
-        if isinstance(leaf, jax.Array) and not leaf.is_fully_addressable:
+        if is_spread(leaf):
             for shard in leaf.addressable_shards:
                 if shard.replica_id == 0:
-                    spans = zip(shard.index, leaf.shape, strict=True)
-                    yield path, [list(span.indices(size)[:2]) for span, size in spans], to_host(shard.data)
+                    yield path, place_of(shard.index, leaf.shape), to_host(shard.data)
         elif processes.leads():
             yield path, [[0, size] for size in leaf.shape], to_host(leaf)
 
@@ -102,7 +99,7 @@ def read(folder: Path, files: Mapping[str, list[tuple[str, Place]]], pieces: Map
                 values, piece = archive[str(number)], pieces[path]
                 if values.shape[: len(place)] != tuple(stop - start for start, stop in place):
                     raise ValueError(f"leaf {path} has a part of another shape")
-                piece.values[_within(shared, piece.start)] = found = values[_within(shared, [start for start, _ in place])]
+                piece.values[within(shared, piece.start)] = found = values[within(shared, [start for start, _ in place])]
                 missing[path] -= found.size
     if lost := [path for path, size in missing.items() if size]:
         raise ValueError(f"leaf {lost[0]} has parts that are missing")
@@ -110,8 +107,3 @@ def read(folder: Path, files: Mapping[str, list[tuple[str, Place]]], pieces: Map
 
 def _size(place: Place) -> int:
     return math.prod(stop - start for start, stop in place)
-
-
-def _within(place: Place, origin: Sequence[int]) -> tuple[slice, ...]:
-    """Where a place lies in an array that begins at an origin."""
-    return tuple(slice(start - first, stop - first) for (start, stop), first in zip(place, origin, strict=True))

@@ -106,14 +106,16 @@ def test_it_does_the_same_on_both_sides():
         assert choose(scene.state).tolist() == choose(turned.state)[::-1].tolist()
 
 
-@pytest.fixture(scope="module", params=[counter.counter_actions, bots.guard_actions], ids=["counter", "guard"])
+COUNTER = pytest.param(counter.counter_actions, marks=pytest.mark.slow)  # to compile for two configs
+
+
+@pytest.fixture(scope="module", params=[COUNTER, bots.guard_actions], ids=["counter", "guard"])
 def unequal(request):
     """A bot's choices by levels: the stronger player first, and last."""
     configs = [dataclasses.replace(CONFIG, levels=levels) for levels in ((14, 6), (6, 14))]
     return [(config, jax.jit(functools.partial(request.param, config))) for config in configs]
 
 
-@pytest.mark.slow  # to compile for two configs
 def test_each_player_counts_with_its_own_level(unequal):
     random = np.random.default_rng(1)
     for _ in range(12):

@@ -106,7 +106,7 @@ def drawn(config, count, seed):
 @pytest.mark.parametrize("mode", ["ffa", pytest.param("team", marks=pytest.mark.slow)])
 def test_decides_as_written_on_random_boards(mode):
     config = preset(mode)
-    arrays, cases, words = drawn(config, BATCH // 2, seed=7)
+    arrays, cases, words = drawn(config, BATCH, seed=7)
     (moves, memories), _ = run(config, arrays, cases, words)
     wanted = [reference.decide(case) for case in cases]
     differing = [(i, w.clause, w.move, int(m)) for i, (w, m) in enumerate(zip(wanted, moves, strict=True)) if w.move != m]

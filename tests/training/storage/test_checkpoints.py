@@ -14,8 +14,9 @@ import orbax.checkpoint as ocp
 import pytest
 
 from tests.processes import output_of
-from training.storage import checkpoints, parts
+from training.storage import checkpoints
 from training.storage.checkpoints import Checkpoints
+from training.storage.record import RECORD
 
 META = {"kind": "follower", "game": "pommerman", "version": 2, "rate": 0.1}
 
@@ -115,51 +116,9 @@ def test_all_is_on_the_disk_before_a_checkpoint_has_its_name(tmp_path, monkeypat
     with Checkpoints(tmp_path, META) as saved:
         saved.save(1, small_tree())
     named = done.index(tmp_path / "1")
-    written = {path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*") if path.name != checkpoints.RECORD}
+    written = {path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*") if path.name != RECORD}
     assert {path.relative_to(tmp_path / "unfinished-1") for path in done[:named]} == {Path(), *written}
     assert done[named + 1 :] == [tmp_path]  # the name itself
-
-
-def whole_piece(leaf):
-    return parts.Piece.empty([[0, size] for size in leaf.shape], (), leaf.dtype)
-
-
-def test_the_part_of_a_process_is_on_the_disk_when_it_is_written(tmp_path, monkeypatch):
-    path, whole = tmp_path / "own.npz", []
-    monkeypatch.setattr(os, "fsync", lambda descriptor: whole.append(os.fstat(descriptor).st_size))
-    leaves = {"a": np.arange(6).reshape(2, 3), "b": np.zeros((0, 3)), "c": np.float32(2)}
-    written = parts.write(path, parts.own_parts(leaves))
-    assert whole == [path.stat().st_size]
-    found = {name: whole_piece(leaf) for name, leaf in leaves.items()}
-    parts.read(tmp_path, {path.name: written}, found)
-    jax.tree.map(np.testing.assert_array_equal, {name: piece.values for name, piece in found.items()}, leaves)
-
-
-def test_parts_of_a_leaf_that_nobody_has_written_are_missed(tmp_path):
-    rows = np.arange(12).reshape(4, 3)
-    written = parts.write(tmp_path / "own.npz", [("a", [[1, 3], [0, 3]], rows[1:3]), ("b", [[0, 4], [0, 3]], rows)])
-    with pytest.raises(ValueError, match=r"^leaf a has parts that are missing$"):
-        parts.read(tmp_path, {"own.npz": written}, {"a": whole_piece(rows), "b": whole_piece(rows)})
-
-
-def test_a_process_reads_its_own_rows_alone(tmp_path):
-    """Rows that two processes have written go to three: each opens the files that have some of them, and no other."""
-    rows = np.arange(18, dtype=np.uint32).reshape(6, 3)
-    files = {
-        name: parts.write(tmp_path / name, [("a", [[first, last]], rows[first:last])])
-        for name, first, last in (("one.npz", 0, 3), ("two.npz", 3, 6))
-    }
-    for first, opened in ((0, {"one.npz"}), (2, {"one.npz", "two.npz"}), (4, {"two.npz"})):
-        piece = parts.Piece.empty([[first, first + 2]], (3,), rows.dtype)
-        parts.read(tmp_path, {name: files[name] for name in opened}, {"a": piece})
-        np.testing.assert_array_equal(piece.values, rows[first : first + 2])
-    (tmp_path / "one.npz").unlink()
-    parts.read(tmp_path, files, {"a": parts.Piece.empty([[4, 6]], (3,), rows.dtype)})
-    with pytest.raises(FileNotFoundError):
-        parts.read(tmp_path, files, {"a": parts.Piece.empty([[2, 4]], (3,), rows.dtype)})
-    torn = {"two.npz": [("a", [[3, 5]])]}
-    with pytest.raises(ValueError, match=r"^leaf a has a part of another shape$"):
-        parts.read(tmp_path, torn, {"a": parts.Piece.empty([[3, 5]], (3,), rows.dtype)})
 
 
 def test_what_is_empty_takes_no_room(tmp_path):
@@ -189,6 +148,7 @@ runtime.prepare(cores=2)
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
 from training.storage.checkpoints import Checkpoints
+from training.storage.record import RECORD
 mesh = runtime.data_mesh()
 split, everywhere = NamedSharding(mesh, P("data")), NamedSharding(mesh, P())
 def tree(seed):
@@ -307,7 +267,7 @@ def test_any_flipped_bit_falls_back(tmp_path, monkeypatch, capfd):
     for path in files_of(tmp_path / "20"):
         content = path.read_bytes()
         places = [draw.randrange(8 * len(content)) for _ in range(10)]
-        if path.name == checkpoints.RECORD:
+        if path.name == RECORD:
             places += range(0, 8 * len(content), 197)
         for place in places:
             flipped = bytearray(content)
@@ -365,7 +325,7 @@ def test_a_damaged_checkpoint_falls_back_and_its_step_may_be_saved_again(tmp_pat
 
 def test_values_that_orbax_reads_wrong_are_damaged(tmp_path, monkeypatch):
     two_checkpoints(tmp_path)
-    monkeypatch.setattr(checkpoints, "_crc32", lambda array: 0)
+    monkeypatch.setattr(checkpoints, "crc32", lambda array: 0)
     with Checkpoints(tmp_path, META) as saved, pytest.raises(ValueError, match=r"step 20: leaf \S+ has another checksum"):
         saved.restore(small_tree())
 
@@ -373,7 +333,7 @@ def test_values_that_orbax_reads_wrong_are_damaged(tmp_path, monkeypatch):
 def test_nothing_but_damaged_ones_is_an_error_and_they_stay(tmp_path):
     two_checkpoints(tmp_path)
     for step in ("10", "20"):
-        (tmp_path / step / checkpoints.RECORD).unlink()
+        (tmp_path / step / RECORD).unlink()
     for _ in range(2):
         with Checkpoints(tmp_path, META) as saved, pytest.raises(ValueError, match="all 2 checkpoints are damaged") as raised:
             saved.restore(small_tree())
