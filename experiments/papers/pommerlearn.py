@@ -70,13 +70,16 @@ SRL_AGAIN = replace(SRL, name="pommerlearn-srl-again", title=TITLES["srl_again"]
 RL_AGAIN = Runs("pommerlearn-rl-again", TITLES["rl_again"], replace(RL.config, learn=_SEARCHED_LONGER, rounds=24))
 RUNS = {"sl": SL, "srl": SRL, "rl": RL, "sl_again": SL_AGAIN, "srl_again": SRL_AGAIN, "rl_again": RL_AGAIN}
 _SHOWN_RUNS = (SL, SL_AGAIN)  # of one round, whose network is taken
-_BEST = tuple(  # of 1000 games: the best four of what had been played before cells with 1000 simulations had 400 games
+_BEST = tuple(  # of 1000 games: the best four before cells with 1000 simulations had 400 games, and the best four since
     Cell(search, network, simulations, priors=NOISE)
     for search, network, simulations in (
         ("tp_mcts", "srl_again", 500),
         ("sp_mcts", "srl_again", 250),
         ("sp_mcts", "srl_again", 500),
         ("tp_mcts", "sl_again", 250),
+        ("tp_mcts", "sl_again", 500),
+        ("tp_mcts", "sl_again", 1000),
+        ("tp_mcts", "srl_again", 1000),
     )
 )
 _BEGINS_WITH = {SRL: SL, SRL_AGAIN: SL_AGAIN}
@@ -89,7 +92,7 @@ class PommerlearnPlan(Plan):
     Attributes:
       work: where runs are kept while they train.
       games: of each cell.
-      best_games: of the four that win most, of networks that are kept.
+      best_games: of those that win most, of networks that are kept.
       compared_games: of each cell that is there to be compared with one of these, or with the paper, which plays as many.
       batch: games at a time.
     """
