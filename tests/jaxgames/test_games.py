@@ -74,5 +74,11 @@ def test_known_actions_are_played_inside_jit(mode):
 
 def test_out_of_range_in_an_array_of_jax_is_as_the_game_says():
     game = jaxgames.make("hex", "hex-3")
-    after = game.step(game.init(), jnp.array([99, game.pass_action]))
-    assert after.terminated and game.outcome(after).tolist() == [-1, 1]
+
+    @jax.jit
+    def played(actions):
+        after = game.step(game.init(), actions)
+        return after.terminated, game.outcome(after)
+
+    terminated, outcome = played(jnp.array([99, game.pass_action]))
+    assert terminated and outcome.tolist() == [-1, 1]

@@ -49,7 +49,7 @@ SLOW = ("FDTS + TS", "OEP")  # to compile
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in PLANNERS])
 def test_all_at_once(name):
     states = dataclasses.replace(states_of(TUG, [TUG.length, -TUG.length, 0]), terminated=np.array([True, True, False]))
-    planner, outcome = PLANNERS[name], np.asarray(jax.vmap(TUG.outcome)(states))[:2]
+    planner, outcome = PLANNERS[name], np.asarray(jax.jit(jax.vmap(TUG.outcome))(states))[:2]
     plan, (lost, won) = planned(planner, states), planner.value_range
     assert (plan.actions[:2] == TUG.pass_action).all()
     np.testing.assert_array_equal(plan.root_value[:2], np.where(outcome > 0, won, lost))
@@ -68,10 +68,10 @@ def told(plan, game, outcome):
 
 @pytest.mark.parametrize("maker", [greedy.greedy_action, pytest.param(greedy.greedy_turn, marks=pytest.mark.slow)])
 def test_turns_of_many_actions(maker):
-    states = jax.vmap(HOARD.init)(jax.random.split(jax.random.key(0), 2))
+    states = jax.jit(jax.vmap(HOARD.init))(jax.random.split(jax.random.key(0), 2))
     owner = np.array([[0] * HOARD.things, [1] * HOARD.things], np.int32)
     states = dataclasses.replace(states, owner=owner, terminated=np.ones(2, bool))
-    outcome = np.asarray(jax.vmap(HOARD.outcome)(states))
+    outcome = np.asarray(jax.jit(jax.vmap(HOARD.outcome))(states))
     assert outcome.tolist() == [[1, -1], [-1, 1]]
     told(planned(maker(HOARD), states), HOARD, outcome)
 
@@ -94,15 +94,12 @@ def test_trees_also_where_they_are_kept(settings):
     _, memory = plan(None, keys, planner.init(2), before, np.zeros(2, np.int32), ones)
     found, _ = plan(None, keys, memory, after, np.zeros(2, np.int32), ones)
     told(jax.device_get(found), GAME, np.array([[1, -1]] * 2, np.float32))
-    assert (
-        jax.vmap(lambda row: policy_targets(ENCODER, row, np.zeros(2, np.int32)).sum())(jax.tree.map(lambda x: x[None], found))
-        == 0
-    )
+    assert float(jax.jit(lambda found: policy_targets(ENCODER, found, jnp.zeros(2, jnp.int32)).sum())(found)) == 0
 
 
 def lines_of_play():
     """Two equal games before and after the first player's last move: the left column against the middle one."""
-    states = [jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 2))]
+    states = [jax.jit(jax.vmap(GAME.init))(jax.random.split(jax.random.key(0), 2))]
     for number, cell in enumerate((0, 1, 3, 4, 6)):
         actions = np.full((2, 2), GAME.pass_action, np.int32)
         actions[:, number % 2] = cell

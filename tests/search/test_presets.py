@@ -7,6 +7,7 @@ import pickle
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import jaxgames
@@ -91,12 +92,17 @@ SLOW_TO_COMPILE = [pytest.param(name, marks=pytest.mark.slow) for name in ("fdts
 
 @pytest.mark.parametrize("name", ["mcs", "rolling_horizon", *SLOW_TO_COMPILE])
 def test_what_positions_promise_is_played_for(name):
-    game, lanes = Hopeful(), jnp.zeros(16, jnp.int32)
+    game, lanes = Hopeful(), np.zeros(16, np.int32)
     sizes = {"population": 8} if name in ("oep", "rolling_horizon") else {}
     planner = presets.by_name(game, name, values="prospects", num_simulations=96, horizon=1, **sizes)
-    keys, states = jax.random.split(jax.random.key(0), 16), jax.vmap(game.state)(lanes)
-    plan, _ = planner.plan(None, keys, planner.init(16), states, lanes, lanes == 0)
-    assert (plan.actions == PULL).mean() > 0.9, "strings that evolve may have met no pull at all"
+
+    @jax.jit
+    def chosen(keys):
+        states, memory = jax.vmap(game.state)(jnp.asarray(lanes)), planner.init(16)
+        return planner.plan(None, keys, memory, states, jnp.asarray(lanes), jnp.ones(16, bool))[0].actions
+
+    actions = np.asarray(chosen(jax.random.split(jax.random.key(0), 16)))
+    assert (actions == PULL).mean() > 0.9, "strings that evolve may have met no pull at all"
 
 
 STRINGS = action_sequences.Settings(horizon=3)
