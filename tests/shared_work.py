@@ -169,19 +169,25 @@ def disks(folder: Path) -> list[Any]:
 
 
 def spread(folder: Path) -> list[Any]:
-    """Of rows that are spread over processes: what this one makes room for to restore them, and what it then holds."""
+    """Of rows and keys that are spread over processes: what this one makes room for to restore them, and what it then holds."""
     rows = np.arange(12, dtype=np.uint32).reshape(4, 3)
     mesh = runtime.data_mesh()
-    halves = jax.make_array_from_callback(
-        rows.shape, NamedSharding(mesh, PartitionSpec(*mesh.axis_names)), lambda place: rows[place]
-    )
+    each_its_own = NamedSharding(mesh, PartitionSpec(*mesh.axis_names))
+
+    def spread_out(whole: np.ndarray) -> jax.Array:
+        return jax.make_array_from_callback(whole.shape, each_its_own, lambda place: whole[place])
+
+    key = jax.random.key(3)
+    saved = {"key": key, "keys": jax.random.wrap_key_data(spread_out(rows[:, :2])), "rows": spread_out(rows), "same": rows}
     with Checkpoints(folder / "spread", META) as kept:
-        kept.save(1, {"rows": halves, "same": rows})
+        kept.save(1, saved)
     with Checkpoints(folder / "spread", META) as kept, mock.patch.object(Piece, "empty", wraps=Piece.empty) as room:
-        _, tree = kept.restore({"rows": halves, "same": rows})
+        _, tree = kept.restore(saved)
     np.testing.assert_array_equal(tree["same"], rows)
+    assert tree["key"] == key
     return [
         [call.args[0] for call in room.mock_calls],
+        *(jax.random.key_data(shard.data).tolist() for shard in tree["keys"].addressable_shards),
         *(np.asarray(shard.data).tolist() for shard in tree["rows"].addressable_shards),
     ]
 

@@ -29,6 +29,8 @@ ROWS = [
     {"part": BATCH, "name": "pommerman/random", "number": 256, "failed": "too large"},
     {"part": CORES, "name": "hex/dark_random, devices", "number": 1, "per_wall_second": 1e6},
     {"part": CORES, "name": "hex/dark_random, devices", "number": 2, "per_wall_second": 1.9e6},
+    {"part": CORES, "name": "hex/dark_random, processes", "number": 1, "per_wall_second": 1e6},
+    {"part": CORES, "name": "hex/dark_random, processes", "number": 4, "per_wall_second": 2e6},
     {"part": LEARNERS, "name": DAGGER, "number": 1, "per_wall_second": 4.0},
     {"part": LEARNERS, "name": DAGGER, "number": 2, "per_wall_second": 3.8},
     timed(SIMULATIONS, "hex PUCT", 100, 500.0, 2048, lanes=2),
@@ -44,12 +46,16 @@ def test_tables_say_what_was_measured():
         "| `pommerman/random` | 64 | 100 | 50 % | 2.05e+03 KiB | memory |",
         "| `pommerman/random` | 256 | too large | – | – | – |",
     ]
-    assert found["cores"].splitlines()[-1] == "| `hex/dark_random` | 2 devices | 1.90 M | 1.90 |"
+    assert found["cores"].splitlines()[3] == "| `hex/dark_random` | 2 devices | 1.90 M | 1.90 |"
+    assert found["cores"].splitlines()[-1] == "| `hex/dark_random` | 4 processes | 2.00 M | 2.00 |"
     assert found["learners"].splitlines()[2:] == [f"| {DAGGER} | 1 | 4 | 1.00 |", f"| {DAGGER} | 2 | 3.8 | 0.95 |"]
     assert found["simulations"].splitlines()[-1] == "| hex PUCT | 100 | 2 | 20 | 1 KiB |"
     assert found["memory"].splitlines()[-1] == "| hex PUCT | 100 simulations | 4 KiB |"
     assert found["caches"] == "L1 32 KiB, L2 1024 KiB"
-    assert all(drawn.startswith("<?xml") and "<svg" in drawn for drawn in page.figures(ROWS).values())
+    figures = page.figures(ROWS)
+    assert all(drawn.startswith("<?xml") and "<svg" in drawn for drawn in figures.values())
+    for name in ("hex/dark_random, devices", "hex/dark_random, processes", DAGGER):
+        assert f"<!-- {name} -->" in figures["growth_spread.svg"]
 
 
 def test_what_failed_is_told_and_measured_again():

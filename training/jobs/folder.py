@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import json
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,20 @@ from training.storage.owner import FILES, GO_ON, JOB, RESULT, SETTINGS, check_ow
 from training.storage.provenance import as_read, flat
 
 
-def check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
-    """Checks that a config fits the folder of its run, in which no other job has written."""
+def check_folder(config: Any, folder: Path, checkpoints: Checkpoints, files: Digests | None = None) -> None:
+    """Checks that a config, and what is in the files that it names, fit the folder of its run, in which no other job has written.
+
+    Args:
+      config: of the job.
+      folder: of its run.
+      checkpoints: in that folder.
+      files: what is in those files; None: what is in them now.
+    """
     check_owner(config, folder)
 
     def check() -> None:
         if config.resume:
-            check_settings(config, folder / SETTINGS)
+            check_settings(config, folder / SETTINGS, files)
         elif checkpoints.steps():
             raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
 
@@ -70,12 +77,13 @@ def write_settings(config: Any, folder: Path, files: Digests | None = None, **mo
     write_atomically(folder / SETTINGS, json.dumps(settings, indent=2) + "\n")
 
 
-def check_settings(config: Any, path: Path, free: Collection[str] | None = None) -> None:
+def check_settings(config: Any, path: Path, files: Digests | None = None, free: Collection[str] | None = None) -> None:
     """Compares a config, and what is in the files that it names, with those that a run was begun with.
 
     Args:
       config: of a job.
       path: of the run's settings.json; nothing is compared if it is not there.
+      files: what is in those files; None: what is in them now.
       free: fields that may differ; None: its `FREE`, which a run that goes on may have changed.
 
     Raises:
@@ -88,12 +96,26 @@ def check_settings(config: Any, path: Path, free: Collection[str] | None = None)
     for name, value in compared.items():
         if (found := before.get(name)) != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
-    files = {name: found for name, found in digests(config).items() if name not in config.READ_AT_START}
-    for name, value in compared.items():
-        for file, digest in files.get(name, {}).items():
-            if before.get(f"{FILES}.{name}.{file}", digest) != digest:  # earlier versions did not tell it
-                changed = f"what is in {file} has changed since the run in {path.parent} read it"
-                raise ValueError(f"{name}={value!r}: {changed}; put that back, or choose another output")
+    files = digests(config) if files is None else files
+    for name in (name for name in compared if name not in config.READ_AT_START):
+        prefix = f"{FILES}.{name}."  # of what has been read; earlier versions did not tell it
+        read = {key.removeprefix(prefix): digest for key, digest in before.items() if key.startswith(prefix)}
+        if what := _difference(read, files.get(name, {})):
+            told = f"{what} since the run in {path.parent} read it"
+            raise ValueError(f"{name}={compared[name]!r}: {told}; put that back, or choose another output")
+
+
+def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Says what else files hold than before, by their digests; "": nothing, but for files that have come after all others."""
+    first = [*now][: len(before)]
+    for file, digest in before.items():
+        if file not in now:
+            return f"{file} is not there any more, which it was"
+        if now[file] != digest:
+            return f"what is in {file} has changed"
+        if file not in first:
+            return f"others have come before {file}"
+    return ""
 
 
 def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:

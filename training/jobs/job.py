@@ -18,6 +18,7 @@ from jaxgames.agent import Agent
 from jaxgames.registration import named
 from search.planner import size_in_bytes
 from training.play import memory
+from training.storage.named_files import digests
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Job(abc.ABC):
 
     Attributes:
       config, console, folder, key: as given, and made of it.
+      files: what was in the files that its settings name before any was read.
       programs: what is compiled: `deal(key, learner)`, and `iterate(key, learner) -> (learner, metrics)` for this `advance`.
       who: the network that learns, with its game and its encoder.
       meta: what its checkpoints are of, such as the game and the network.
@@ -80,6 +82,7 @@ class Job(abc.ABC):
 
     def __init__(self, config: Any, console: Console) -> None:
         self.config, self.console = config, console
+        self.files = digests(config)
         self.folder = Path(config.output)
         self.key = jax.random.key(config.seed)
         self.num_devices = jax.device_count()

@@ -46,7 +46,7 @@ def run(job: Job) -> dict | None:
         raise ValueError(f"{job.total} {job.unit} to do: must be <= {MOST}, as programs count in 32 bits")
     with output_folder(job.folder), nothing_left(job.folder):
         with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
-            check_folder(job.config, job.folder, checkpoints)
+            check_folder(job.config, job.folder, checkpoints, job.files)
             progress = _start_or_resume(job, checkpoints)
             remove_outdated_result(job.config, job.folder, is_over=job.is_over(progress.state))
             if not _iterate(job, progress, checkpoints, stop) or _is_late_asked(job, stop):
@@ -75,7 +75,7 @@ def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
     found = checkpoints.restore(progress.tree(), free=is_dealt) if job.config.resume else None
     if found is not None and job.LENGTH:
         check_length(job.config, job.folder, job.LENGTH, job.length(found[1]["state"]))
-    write_settings(job.config, job.folder)
+    write_settings(job.config, job.folder, job.files)
     if found is None:
         job.begin(progress.state)
         return progress

@@ -97,7 +97,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
     files = digests(config)
     network = agents.digest(config.planner, who.game) if config.planner else ""
     if any(folder.glob(f"*{data_sets.SUFFIX}")):  # else there is nothing to which other settings would not belong
-        check_settings(config, settings)
+        check_settings(config, settings, files)
         _check_network(config, network, settings)
     mesh = job.mesh_for(console, lanes=config.lanes)
     checks.split(mesh.devices.size, config, "lanes")
@@ -121,7 +121,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
 
 
 def _check_network(config: WriteConfig, network: str, settings: Path) -> None:
-    """Raises a ValueError where another network has played what is there, such as an earlier one of a run that goes on."""
+    """Raises a ValueError where another network has played what is there, also one that comes with this package."""
     if settings.exists() and read_json(settings, "settings").get("network_digest", network) != network:
         told = f"its network has changed since it wrote into {settings.parent}; choose another output"
         raise ValueError(f"planner={config.planner!r}: {told}")

@@ -97,8 +97,8 @@ def is_spread(leaf: Any) -> bool:
 
 
 def place_of(index: Sequence[slice], shape: Sequence[int]) -> Place:
-    """Gives the place that slices choose in an array of such a shape."""
-    return [list(span.indices(size)[:2]) for span, size in zip(index, shape, strict=True)]
+    """Gives the place that slices choose in a leaf of such a shape; of typed keys the slices of words, the last, are left out."""
+    return [list(span.indices(size)[:2]) for span, size in zip(index[: len(shape)], shape, strict=True)]
 
 
 def within(place: Place, origin: Sequence[int]) -> tuple[slice, ...]:
@@ -143,7 +143,7 @@ def _over_processes(values: np.ndarray, template: jax.Array, start: Sequence[int
     """Makes an array of which this process has the parts that its devices hold."""
 
     def held(index: Any) -> np.ndarray:
-        return values[within(place_of(index[: template.ndim], template.shape), start)]
+        return values[within(place_of(index, template.shape), start)]
 
     shape = (*template.shape, *values.shape[template.ndim :])  # typed keys have their words in axes of their own
     array = jax.make_array_from_callback(shape, template.sharding, held)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import re
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,9 +12,7 @@ from typing import Annotated, Any
 FileName = Annotated[str, "is read"]  # the type of a setting that is the name of a file or folder; "": none
 Digests = Mapping[str, Mapping[str, str]]  # by setting and path
 
-# The values in the text of an agent, such as pc_pimc:guess=FILE,candidates=32 or sp_mcts:model=network:FILE, without the names
-# of agents and settings, which files may happen to have.
-_VALUES = re.compile(r"=([^:,=]+)(?=,|$)|:([^:,=]+)(?=[:,]|$)")
+_NETWORKS, _PROGRAM = ("network", "follower"), "python"  # agents that are a file alone, and a function in one
 _DATA_SETS, _IN_DATA_SET = "*.zr", (".zgroup", "zarr.json")  # what a folder with data sets holds, and one that is one
 _SMALL = 2**16  # bytes of a file that is read whole though there are many
 
@@ -46,8 +43,23 @@ def _named(config: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
             yield from _named(value, f"{name}.")
         is_name = FileName in (kind, *typing.get_args(kind))
         for text in _texts(value):
-            words = [text] if is_name else map("".join, _VALUES.findall(text))
-            yield from ((name, word) for word in words if word)
+            yield from ((name, word) for word in ([text] if is_name else _named_by(text)) if word)
+
+
+def _named_by(text: str) -> Iterator[str]:
+    """Gives what may be a path in the text of an agent: pc_pimc:guess=FILE,candidates=32, network:FILE or python:FILE:FUNCTION.
+
+    A planner's model has such a text as well: sp_mcts:model=network:FILE. Names of agents, settings and functions do not count.
+    """
+    kind, _, rest = text.partition(":")
+    if kind in _NETWORKS:
+        yield rest.removeprefix("weights=")
+    elif kind == _PROGRAM:
+        yield rest.rpartition(":")[0]
+    else:
+        for setting in rest.split(","):
+            value = setting.partition("=")[2]
+            yield from _named_by(value) if ":" in value else (value,)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -62,7 +74,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _digests(path: Path) -> dict[str, str]:
     """Names what is in a file or folder; nothing where nothing is there, or it cannot be read: who reads it tells that."""
     try:
-        parts = sorted(path.glob(_DATA_SETS)) or [path]
+        parts = sorted(path.glob(_DATA_SETS), key=lambda part: (len(part.name), part.name)) or [path]  # as they are read
         return {str(part): _digest(part, files) for part in parts if (files := _files(part))}
     except OSError:
         return {}

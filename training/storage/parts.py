@@ -97,6 +97,8 @@ def read(folder: Path, files: Mapping[str, list[tuple[str, Place]]], pieces: Map
                 if not _size(shared):
                     continue
                 values, piece = archive[str(number)], pieces[path]
+                if values.dtype.kind == "V":  # a type that numpy does not know by itself, such as bfloat16
+                    values = values.view(piece.values.dtype)
                 if values.shape[: len(place)] != tuple(stop - start for start, stop in place):
                     raise ValueError(f"leaf {path} has a part of another shape")
                 piece.values[within(shared, piece.start)] = found = values[within(shared, [start for start, _ in place])]

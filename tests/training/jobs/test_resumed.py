@@ -3,14 +3,17 @@
 import dataclasses
 import importlib
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
 from tests.training.jobs.toy import ToyConfig, ToyLearnConfig
 from training.jobs.catalogue import JOBS
 from training.jobs.flags import parse
-from training.jobs.folder import write_settings
+from training.jobs.folder import check_settings, write_settings
 from training.jobs.job import JobConfig
+from training.storage.named_files import FileName
 
 
 def configs():
@@ -36,6 +39,47 @@ def test_what_settings_tell_of_files_is_no_setting(tmp_path):
     write_settings(begun, tmp_path)
     assert "files" in json.loads((tmp_path / "settings.json").read_text())
     assert parse(ToyConfig, ["--output", str(tmp_path), "--resume"]) == dataclasses.replace(begun, resume=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown(ToyConfig):
+    """Learns from data sets."""
+
+    data_sets: tuple[FileName, ...] = ("sets",)
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        ((0, 2), ""),
+        ((0, 2, 3), ""),
+        ((2,), "sets/data_0.zr is not there any more, which it was"),
+        ((0,), "sets/data_2.zr is not there any more, which it was"),
+        ((0, 1, 2), "others have come before sets/data_2.zr"),
+    ],
+)
+def test_data_sets_that_were_read_are_there_and_only_later_ones_are_new(there, told, tmp_path, monkeypatch):
+    """Samples go by their number over all sets."""
+    monkeypatch.chdir(tmp_path)
+
+    def put(*numbers):
+        for number in numbers:
+            (tmp_path / "sets" / f"data_{number}.zr").mkdir(parents=True)
+            (tmp_path / "sets" / f"data_{number}.zr" / "0.0").write_bytes(bytes(number))
+
+    put(0, 2)
+    config = Shown(output="run")
+    (tmp_path / "run").mkdir()
+    write_settings(config, tmp_path / "run")
+    shutil.rmtree("sets")
+    put(*there)
+    if not told:
+        check_settings(config, Path("run/settings.json"))
+        return
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        check_settings(config, Path("run/settings.json"))
+    rest = f"{told} since the run in run read it; put that back, or choose another output"
+    assert str(error.value) == f"data_sets=['sets']: {rest}"
 
 
 def test_a_run_is_found_where_it_is_written_by_default(tmp_path, monkeypatch):

@@ -50,6 +50,9 @@ def test_files_are_found_in_settings(here):
     agents = ("network:run/best.npz", "pc_pimc:guess=run,candidates=32", "python:mine.py:make", "random")
     given = Named((*agents, "sp_mcts:weights=none,model=follower:run"), learn=Learning("missing.npz", ("sets", "run")))
     assert paths(given) == {"agents": ["run/best.npz", "run", "mine.py"], "learn.data_sets": ["sets/data_0.zr", "run"]}
+    (here / "odd=name,12:30").write_bytes(b"weights")
+    for text in ("network:odd=name,12:30", "follower:weights=odd=name,12:30"):
+        assert paths(Named((text,))) == {"agents": ["odd=name,12:30"]}, "all after the colon is the file"
     assert paths(Named()) == paths(Named(("network:" + "x" * 5000,))) == {}
     assert paths(Named(learn=Learning("odd=name,of:weights"))) == {}
     (here / "odd=name,of:weights").write_text("")
@@ -58,9 +61,10 @@ def test_files_are_found_in_settings(here):
 
 def test_files_that_have_the_name_of_something_else_do_not_count(here):
     """Such as a run that is called as the variant of its game, or as the network that plays."""
-    for name in ("ffa", "random", "network", "model", "sp_mcts", "root"):
+    for name in ("ffa", "random", "network", "model", "sp_mcts", "root", "make"):
         (here / name).write_text("")
-    assert paths(Named(("random", "sp_mcts:root=true,model=network:run"), mode="ffa")) == {"agents": ["run"]}
+    given = ("random", "sp_mcts:root=true,model=network:run", "sp_mcts:model=python:mine.py:make")
+    assert paths(Named(given, mode="ffa")) == {"agents": ["run", "mine.py"]}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +108,12 @@ def test_a_data_set_that_is_added_changes_nothing_of_the_others(here):
     (here / "sets" / "data_1.zr" / "0.0").write_bytes(b"more")
     after = digests(given)["learn.data_sets"]
     assert after.items() > before.items() and len(after) == 2
+    (here / "sets" / "data_10.zr").mkdir()
+    (here / "sets" / "data_10.zr" / "0.0").write_bytes(b"more")
+    (here / "sets" / "data_9.zr").mkdir()
+    (here / "sets" / "data_9.zr" / "0.0").write_bytes(b"more")
+    numbers = [name.removeprefix("sets/data_").removesuffix(".zr") for name in digests(given)["learn.data_sets"]]
+    assert numbers == ["0", "1", "9", "10"], "in the order in which they are read"
 
 
 START = """

@@ -3,6 +3,7 @@
 import os
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -16,7 +17,7 @@ def whole_piece(leaf):
 def test_the_part_of_a_process_is_on_the_disk_when_it_is_written(tmp_path, monkeypatch):
     path, whole = tmp_path / "own.npz", []
     monkeypatch.setattr(os, "fsync", lambda descriptor: whole.append(os.fstat(descriptor).st_size))
-    leaves = {"a": np.arange(6).reshape(2, 3), "b": np.zeros((0, 3)), "c": np.float32(2)}
+    leaves = {"a": np.arange(6).reshape(2, 3), "b": np.zeros((0, 3)), "c": np.float32(2), "d": jnp.arange(3, dtype=jnp.bfloat16)}
     written = parts.write(path, parts.own_parts(leaves))
     assert whole == [path.stat().st_size]
     found = {name: whole_piece(leaf) for name, leaf in leaves.items()}
