@@ -11,6 +11,7 @@ import pytest
 from jaxgames.replay import Findings
 
 SAMPLES = Path(__file__).resolve().parent / "data"
+DATA_SET = SAMPLES / "data_sets" / "data_0.zr"  # of games that random players have played
 _WHOLE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

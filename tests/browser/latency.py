@@ -10,7 +10,7 @@ import statistics
 import sys
 
 from tests.browser.chromium import chromium
-from tests.browser.test_play import AWAITS, served
+from tests.browser.served import AWAITS, served
 
 USUAL = (
     "hex:hex-11",

@@ -4,21 +4,17 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.browser.chromium import chromium
-from tests.processes import ROOT, is_kept
+from tests.browser.served import AWAITS, running, served
 
 pytestmark = pytest.mark.browser
 
 PICTURES = os.environ.get("PICTURES")  # a folder for what the pages look like
-AWAITS = "!!document.querySelector('.next, #buttons button:enabled')"
 SEEN = """({over: !document.getElementById('banner').hidden, shown: document.getElementById('shown').innerText,
     next: [...document.querySelectorAll('.next')].map((spot) => spot.dataset.spot),
     buttons: [...document.querySelectorAll('#buttons button:enabled')].map((button) => button.innerText),
@@ -42,39 +38,6 @@ def running_browser():
 def browser(running_browser):
     yield running_browser
     running_browser.close_tabs()
-
-
-@contextmanager
-def served(*arguments):
-    """Runs `jaxgames play`, and gives its address and its process."""
-    with running("play", *arguments, "--no-open", "--pace", "0") as found:
-        yield found
-
-
-@contextmanager
-def running(*arguments):
-    """Runs a job that serves a page, and gives its address and its process."""
-    kept = {name: value for name, value in os.environ.items() if is_kept(name)} | {"PYTHONUNBUFFERED": "1"}
-    code = "import sys; sys.argv[0] = 'jaxgames'; from training.jobs.command_line import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments, "--port", "0"],
-        cwd=ROOT,
-        env=kept,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        told = ""
-        while not (address := re.search(r"http://\S+", told)):
-            line = process.stdout.readline()
-            assert line, f"it has ended: {told}"
-            told += line
-        yield address[0], process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def shot(tab, name):

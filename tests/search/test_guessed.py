@@ -12,7 +12,7 @@ import jaxgames
 from jaxgames.stratego import interop
 from jaxgames.stratego.game import Stratego
 from search.guessed import GuessedWorlds
-from tests.jaxgames.stratego.test_hidden import boards_that_fit, known
+from tests.jaxgames.stratego.hidden_pieces import boards_that_fit, known
 
 DRAWS = 1024
 

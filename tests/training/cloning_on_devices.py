@@ -1,4 +1,4 @@
-"""A few episodes of cloning, on as many devices and lanes as are asked for, whose samples are printed; for `test_dagger.py`."""
+"""A few episodes of cloning, on as many devices and lanes as are asked for, whose samples are printed; for `test_cloning.py`."""
 
 import dataclasses
 import hashlib

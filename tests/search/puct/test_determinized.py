@@ -1,7 +1,6 @@
 """Search in drawn worlds: against PUCT where nothing is hidden, and against plain numpy over the same worlds."""
 
 import dataclasses
-import functools
 import math
 
 import jax
@@ -9,35 +8,37 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames.hex import interop
-from jaxgames.hex.encoder import CHANNELS, planes_of
-from search import fdts, puct
-from search.planner import Plan, memoryless
-from search.puct import determinized, worlds
+from search import puct
+from search.puct import determinized
 from search.puct.determinized import Settings
-from search.turns import evolution
-from tests.hoard import Hoard
-from tests.jaxgames.hex.playing import at, joined, play, random_games
+from tests.jaxgames.hex.playing import at, joined, play
 from tests.search import puct_reference
+from tests.search.puct.dark_hex import (
+    ABRUPT,
+    CELLS,
+    CLASSICAL,
+    LANES,
+    OPEN,
+    PLANNERS,
+    ROOTS,
+    SEARCH,
+    SIMULATIONS,
+    WORLDS,
+    known,
+    network,
+    opened,
+    own,
+    same_plans,
+    search,
+    taken,
+    worlds_of,
+)
 from tests.tic_tac_toe.game import TicTacToe
 from tests.tug import Tug
 
-OPEN, ABRUPT, CLASSICAL = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3", "cdh-3"))
-CELLS, LANES, WORLDS, SIMULATIONS = 9, 5, 4, 12
-ROOTS = LANES * WORLDS  # lanes of a search without worlds, so that all share what is compiled
-SEARCH = puct.Settings(num_simulations=SIMULATIONS, c_init=0.5, c_base=1.0)  # a base so small that visits matter
 SPLIT = Settings(num_worlds=WORLDS, split=True, search=dataclasses.replace(SEARCH, num_simulations=WORLDS * SIMULATIONS))
-# Sums of such numbers are exact, in whatever order they are added.
-WEIGHTS = np.random.default_rng(1).integers(-3, 4, (CELLS * len(CHANNELS), CELLS + 1)).astype(np.float32) / 8
 WORTH = np.random.default_rng(2).permutation(CELLS).astype(np.float32) / 16
-PLANNERS = {}
-
-
-def network(params, states, seats):
-    shown = jax.vmap(lambda state, seat: planes_of(OPEN.config, state, seat))(states, seats)
-    out = jax.lax.dot(shown.reshape(seats.shape[0], -1), WEIGHTS, precision="highest")
-    return out[:, :-1], out[:, -1] / 16 + met(states) / 4
 
 
 def worth(params, states, seats):
@@ -50,78 +51,6 @@ def worth(params, states, seats):
 def hopeless(params, states, seats):
     """Who is to move has won."""
     return jnp.zeros((seats.shape[0], CELLS)), jnp.ones(seats.shape[0])
-
-
-def met(states):
-    """Whether somebody has run into a hidden stone."""
-    return jax.vmap(lambda state: state.found[0].any() | state.found[1].any())(states)
-
-
-def known(game, steps, count=LANES):
-    """Games that are not over after so many attempts: states, what the players to move know, and who they are."""
-    states, infos = some_games(game)
-    alive = np.flatnonzero(~states.terminated[:, steps])[:count]
-    movers = states.player[alive, steps].astype(np.int32)
-    assert len(alive) == count
-    return at(states, alive, steps), at(infos, alive, steps, movers), movers
-
-
-@functools.cache
-def some_games(game):
-    states, infos, _ = jax.device_get(random_games(game, jax.random.split(jax.random.key(0), 60), 8))
-    return states, infos
-
-
-def search(make, game, settings, views, seats, active=None, evaluate=network):
-    """Plans with a planner that is compiled once; gives the plan and the keys."""
-    name = (make, game, settings, evaluate, len(seats))
-    if name not in PLANNERS:
-        planner = make(game, evaluate, settings)
-        PLANNERS[name] = planner, jax.jit(planner.plan)
-    planner, run = PLANNERS[name]
-    keys = jax.random.split(jax.random.key(0), len(seats))
-    active = np.ones(len(seats), bool) if active is None else active
-    return jax.device_get(run(None, keys, planner.init(len(seats)), views, seats, active)[0]), keys
-
-
-def own(per_player, seats):
-    """The rows of the seats, per cell: plans over drawn worlds also have a column for the pass, which nobody takes."""
-    rows = per_player[np.arange(len(seats)), seats]
-    return rows[..., :CELLS] if rows.ndim > 1 else rows
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _drawn_worlds(game, keys, infos):
-    return worlds.draw_worlds(game, keys, infos, WORLDS)
-
-
-def worlds_of(game, infos, keys):
-    """The worlds that a plan has drawn, State [lanes * WORLDS]; so many lanes at once as most tests have."""
-    parts = [
-        _drawn_worlds(game, keys[place : place + LANES], at(infos, slice(place, place + LANES)))
-        for place in range(0, len(keys), LANES)
-    ]
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *jax.device_get(parts))
-
-
-def opened(game, states):
-    """The same positions with nothing hidden."""
-    return jax.device_get(_opened(game, states))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _opened(game, states):
-    return jax.vmap(game.open_state)(states)
-
-
-def taken(game, infos):
-    """Which cells a player knows to be taken, bool [lanes, K]."""
-    own, known = (game.config.grid.to_numpy(cells) != 0 for cells in (infos.view.own, infos.view.known))
-    return own | known
-
-
-def same_plans(one, other):
-    jax.tree.map(np.testing.assert_array_equal, one, other)
 
 
 # --- nothing hidden ----------------------------------------------------------------------------------------------------
@@ -210,161 +139,7 @@ def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
         np.testing.assert_array_equal(plan.metrics[name], numbers.reshape(LANES, WORLDS).sum(1), name)
 
 
-@dataclasses.dataclass(frozen=True)
-class HiddenHoard(Hoard):
-    """What the things are worth is not seen."""
-
-    @property
-    def open_game(self):
-        return Hoard(**{field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
-
-    def open_state(self, state):
-        return state
-
-    def observe(self, state, player):
-        return dataclasses.replace(state, worths=jnp.zeros_like(state.worths))
-
-    def init_information(self, player, observation=None):
-        return observation
-
-    def update_information(self, info, observation, own_action):
-        return observation
-
-    def sample_hidden(self, key, info):
-        return dataclasses.replace(info, worths=jax.random.randint(key, (self.things,), 1, 10))
-
-
-def by_worth(game):
-    """Takes what is worth much, or what chance favours."""
-
-    def plan(params, keys, memory, views, seats, active):
-        arms, legal = jax.vmap(game.search_arms)(views)
-        noise = jax.vmap(lambda key: jax.random.uniform(key, (game.num_arms,)))(keys)
-        values = jnp.where(legal, (jnp.pad(views.worths, ((0, 0), (0, 1))) * noise)[:, None] / 10, -1.0)
-        weights = jnp.where(legal, values, 0) / jnp.maximum(jnp.where(legal, values, 0).sum(-1, keepdims=True), 1e-6)
-        actions = jnp.take_along_axis(arms, values.argmax(-1)[..., None], -1)[..., 0]
-        return Plan(actions, arms, legal, values, legal.astype(jnp.int32), weights, values.max(-1), {}), memory
-
-    return memoryless("by worth", plan)
-
-
-HOARD = HiddenHoard(things=6, points=2)
-OF_TURNS = evolution.Settings(num_generations=3, population=8)
-PLANNERS_OF_WORLDS = {
-    "FDTS in DarkHex": (ABRUPT, fdts(OPEN, num_simulations=40, horizon=9, table_rows=256)),
-    "OEP with hidden worths": (HOARD, evolution.oep(HOARD.open_game, OF_TURNS)),
-    "by hidden worths": (HOARD, by_worth(HOARD.open_game)),
-}
-
-
-@functools.cache
-def over_worlds(what):
-    game, planner = PLANNERS_OF_WORLDS[what]
-    return determinized.determinized(game, planner, worlds.Worlds(num_worlds=WORLDS, microbatch_size=3))
-
-
-@functools.cache
-def planned_over(what):
-    return jax.jit(over_worlds(what).plan)
-
-
-@functools.cache
-def hoards():
-    """What the first players of some games know, and their seats."""
-
-    @jax.jit
-    @jax.vmap
-    def seen(key):
-        return HOARD.observe(HOARD.init(key), jnp.int32(0))
-
-    return jax.device_get(seen(jax.random.split(jax.random.key(5), LANES))), np.zeros(LANES, np.int32)
-
-
-@pytest.mark.parametrize(
-    "what", [name if name == "by hidden worths" else pytest.param(name, marks=pytest.mark.slow) for name in PLANNERS_OF_WORLDS]
-)
-def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
-    """The same as planning in each world alone and adding up what each of them does."""
-    game, planner = PLANNERS_OF_WORLDS[what]
-    if game is ABRUPT:
-        _, infos, seats = known(game, 4)
-    else:
-        infos, seats = hoards()
-    over = over_worlds(what)
-    keys, active = jax.random.split(jax.random.key(0), LANES), np.arange(LANES) != 1
-    run = planned_over(what)
-    plan, memory = run(None, keys, over.init(LANES), infos, seats, active)
-    again, _ = run(None, keys, memory, infos, seats, active)
-    same_plans(again, plan)  # nothing is kept from worlds that are no more
-    worlds, owners = worlds_of(game, infos, keys), seats.repeat(WORLDS)
-    world_keys = jax.jit(jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), WORLDS)))(keys).reshape(-1)
-    count = LANES * WORLDS
-    roots = opened(game, worlds)
-    each, _ = jax.jit(planner.plan)(None, world_keys, planner.init(count), roots, owners, np.ones(count, bool))
-    rows = {name: np.asarray(getattr(each, name))[np.arange(count), owners] for name in ("arms", "legal", "action_weights")}
-    expected = np.zeros((LANES, game.num_actions))
-    for number, (arms, legal, weights) in enumerate(zip(*rows.values(), strict=True)):
-        np.add.at(expected[number // WORLDS], arms[legal], weights[legal] / WORLDS)
-    found = np.asarray(plan.action_weights)[np.arange(LANES), seats]
-    np.testing.assert_allclose(found[active], expected[active], atol=1e-6)
-    best = np.asarray(plan.actions)[np.arange(LANES), seats]
-    assert (expected[np.arange(LANES), best] >= expected.max(-1) - 1e-6)[active].all()
-    assert len({tuple(row) for row in expected[active].tolist()}) > 1
-    assert not over.sees_state and not over.uses_hidden and over.memory_bytes == WORLDS * planner.memory_bytes
-
-
-def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
-    what = "by hidden worths"
-    game, planner = PLANNERS_OF_WORLDS[what]
-    (infos, seats), ones, keys = hoards(), np.ones(LANES, bool), jax.random.split(jax.random.key(0), LANES)
-    whole, _ = planned_over(what)(None, keys, over_worlds(what).init(LANES), infos, seats, ones)
-    monkeypatch.setattr(worlds, "MOST_COLUMNS", 3)
-    over = determinized.determinized(game, planner, worlds.Worlds(num_worlds=WORLDS, microbatch_size=3))
-    few, _ = jax.jit(over.plan)(None, keys, over.init(LANES), infos, seats, ones)
-    assert few.arms.shape[2] == 3 < whole.arms.shape[2]
-    np.testing.assert_array_equal(few.actions, whole.actions)
-    for name in ("action_weights", "qvalues", "visit_counts", "legal"):
-        kept = np.take_along_axis(np.asarray(getattr(whole, name))[:, 0], np.asarray(few.arms)[:, 0], axis=1)
-        np.testing.assert_array_equal(np.asarray(getattr(few, name))[:, 0], kept, name)
-
-
-@pytest.mark.parametrize(("value_range", "columns"), [
-    ((-1.0, 1.0), worlds.MOST_COLUMNS),
-    ((0.0, 1.0), 3),
-    pytest.param((-1.0, 1.0), 3, marks=pytest.mark.slow),
-    pytest.param((0.0, 1.0), worlds.MOST_COLUMNS, marks=pytest.mark.slow),
-])  # fmt: skip
-def test_values_of_worlds_are_on_the_scale_of_the_planner(value_range, columns, monkeypatch):
-    """What is not tried in a world counts as lost there, and what is good for a player is as bad for the other."""
-    (lost, won), game = value_range, HOARD.open_game
-    # What is best in most worlds is not tried in one of them, and the last is tried in none.
-    values = lost + (won - lost) * np.array([0.9, 0.5, 0.3, 0.9])
-
-    def plan(params, keys, memory, views, seats, active):
-        arms, legal = (rows[..., : len(values)] for rows in jax.vmap(game.search_arms)(views))
-        world = jnp.arange(len(seats))[:, None, None] % WORLDS
-        visits = jnp.where((jnp.arange(len(values)) == 0) & (world == 0), 0, np.array([1, 1, 1, 0]))
-        told = jnp.broadcast_to(jnp.asarray(values, jnp.float32), arms.shape)
-        weights, everyone = jnp.full_like(told, 0.25), jnp.zeros((len(seats), 2), jnp.int32)
-        return Plan(everyone, arms, legal, told, visits + 0 * arms, weights, told[:, :, 0], {}), memory
-
-    monkeypatch.setattr(worlds, "MOST_COLUMNS", columns)
-    planner = memoryless("told", plan, value_range=value_range)
-    over = determinized.determinized(HOARD, planner, worlds.Worlds(combine="value", num_worlds=WORLDS))
-    infos, seats = hoards()
-    keys, ones = jax.random.split(jax.random.key(0), LANES), np.ones(LANES, bool)
-    found, _ = jax.jit(over.plan)(None, keys, (), infos, seats, ones)
-    assert over.value_range == value_range and (found.actions[:, 0] == 0).all()
-    results = np.array([(3 * values[0] + lost) / WORLDS, values[1], values[2], lost])
-    for lane, row in zip(np.asarray(found.arms)[:, 0], np.asarray(found.qvalues)[:, 0], strict=True):
-        np.testing.assert_allclose(row[lane < 4], results[lane[lane < 4]], rtol=1e-6)
-    np.testing.assert_allclose(found.root_value, [[values[0], lost + won - values[0]]] * LANES, rtol=1e-6)
-
-
-def test_a_plan_of_worlds_is_of_the_games_seats():
-    """Also that of a planner whose own plans have one row, for whoever plans."""
-    planner = memoryless("first", lambda *_: None)._replace(own_first=True)
-    assert not determinized.determinized(ABRUPT, planner, worlds.Worlds(num_worlds=WORLDS)).own_first
+# --- without a tree ----------------------------------------------------------------------------------------------------
 
 
 def test_planners_that_play_fair_take_no_drawn_worlds():

@@ -16,8 +16,7 @@ from search.modelled import Models
 from search.puct.settings import Settings
 from tests.signals import NUM_SIGNALS, Signals
 from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
-from tests.training.learn.test_arms import network
-from tests.training.learn.test_expert_iteration import knowing
+from tests.training.signal_players import knowing, network
 from training.jobs import train_expert
 from training.jobs.flags import parse
 from training.jobs.train_expert import ExpertJob, TrainConfig

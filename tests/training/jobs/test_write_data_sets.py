@@ -16,8 +16,8 @@ from rich.console import Console
 import jaxgames
 from jaxgames import runtime
 from jaxgames.pommerman.bots import random_agent
+from tests.recordings import DATA_SET
 from tests.training.jobs.runs import as_json, contents
-from tests.training.learn.test_data_sets import KEPT
 from training.jobs import write_data_sets
 from training.jobs.train_q import TrainConfig
 from training.jobs.write_data_sets import WriteConfig
@@ -51,7 +51,7 @@ def played(monkeypatch):
 
     monkeypatch.setattr(runtime, "free_memory", lambda: None)  # what games take up need not be traced
     monkeypatch.setattr(write_data_sets, "make_recorder", make)
-    monkeypatch.setattr(write_data_sets, "write_recording", lambda path, found, who: shutil.copytree(KEPT, path))
+    monkeypatch.setattr(write_data_sets, "write_recording", lambda path, found, who: shutil.copytree(DATA_SET, path))
     return keys
 
 

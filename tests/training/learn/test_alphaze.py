@@ -20,7 +20,7 @@ from tests.jaxgames.hex.playing import at, joined
 from tests.processes import output_of
 from tests.signals import Signals
 from tests.training import tiny_alphaze
-from tests.training.learn.test_arms import network
+from tests.training.signal_players import network
 from tests.training.tiny import on_one_device
 from tests.training.tiny_alphaze import CONFIG, GAME, rows_of
 from training.learn import alphaze

@@ -1,7 +1,5 @@
 """Arms are not outputs: a game that offers some of its actions, in another order in each state, is learnt by every learner."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,44 +12,15 @@ from search import fdts, planner, puct
 from search.bandit.guide import Guide
 from search.planner import Plan, Planner
 from search.puct import determinized
-from tests.signals import NUM_SIGNALS, Signals, encoder
+from tests.signals import Signals, encoder
+from tests.training.signal_players import network, share_of_right_answers, shares_of_right_answers
 from training.learn.alphaze import Alphaze, AlphazeConfig
 from training.learn.dagger import Dagger, DaggerConfig
 from training.learn.self_play import SelfPlay
 from training.learn.targets import Targets
-from training.models.networks import follower as networks
-from training.models.networks.follower import NetworkConfig
-from training.models.policy_value import PolicyValue
 from training.play.lanes import Pool
 
 KEY = jax.random.key(5)
-
-
-def network(game: Signals) -> PolicyValue:
-    shown = encoder(game)
-    config = NetworkConfig(width=8, layers=1, value_head=True)
-    return PolicyValue(game, shown, networks.make(config, shown.shape, NUM_SIGNALS), {})
-
-
-def share_of_right_answers(who: PolicyValue, params) -> float:
-    return shares_of_right_answers(who, params)[0]
-
-
-def shares_of_right_answers(who: PolicyValue, *several) -> list[float]:
-    """With each of several parameters: by both seats, in all steps of some games."""
-    game, agent = who.game, who.agent()
-
-    @jax.jit
-    def answer(params):
-        states = jax.vmap(game.init)(jax.random.split(jax.random.key(9), 64))
-        states = dataclasses.replace(states, step_count=jnp.arange(64, dtype=jnp.int32) % game.max_steps)
-        seats = (states.step_count + (0 if game.in_turns else jnp.arange(64) // 2)) % 2
-        chosen, _ = agent.act(params, jax.random.split(KEY, 64), (), states, seats, jnp.ones(64, bool))
-        return (chosen == jax.vmap(game.right)(states)).mean()
-
-    return [float(answer(params)) for params in several]
-
-
 LEARN = {"lanes": 32, "steps": 4, "buffer_size": 1024, "batch_size": 64}
 
 

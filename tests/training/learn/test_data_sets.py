@@ -5,7 +5,6 @@ import dataclasses
 import json
 import shutil
 import types
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +17,7 @@ from jaxgames import runtime
 from jaxgames.pommerman.bots import random_agent
 from jaxgames.pommerman.pommerlearn_samples import check_suits
 from search.planner import size_in_bytes
+from tests.recordings import DATA_SET
 from tests.training.tiny import drawing_oracle, on_one_device
 from training.jobs.write_data_sets import write_recording
 from training.learn import data_sets
@@ -40,7 +40,6 @@ WHO = PolicyValue(
     GAME, ENCODER, networks.make(NetworkConfig(width=4, layers=1, value_head=True), ENCODER.shape, ENCODER.num_outputs), {}
 )
 KEY, SAMPLES = jax.random.key(5), 300
-KEPT = Path(__file__).parents[2] / "data" / "data_sets" / "data_0.zr"
 
 
 def recorded(planner, partner):
@@ -64,7 +63,7 @@ def written(shown, tmp_path_factory):
 @pytest.fixture(scope="module")
 def folder():
     """What was written once, and is kept: playing the games takes longer than all tests of what was written."""
-    return KEPT
+    return DATA_SET
 
 
 @pytest.mark.slow

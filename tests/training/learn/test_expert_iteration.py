@@ -19,7 +19,7 @@ from search.puct.settings import Settings
 from tests.fading import LEAVE, STAY, Fading
 from tests.rivalry import Rivalry
 from tests.signals import Signals, encoder
-from tests.training.learn.test_arms import network, share_of_right_answers
+from tests.training.signal_players import knowing, network, share_of_right_answers
 from tests.training.tiny import on_one_device
 from tests.tug import PULL, SHOUT
 from training.learn import expert_iteration
@@ -40,11 +40,6 @@ from training.play.lanes import Pool
 
 KEY = jax.random.key(2)
 SMALL = {"samples": 256, "kept": 2, "lanes": 32, "steps": 4, "updates": 8, "batch_size": 64, "learning_rate": 0.03}
-
-
-def knowing(game):
-    """A player who always answers right."""
-    return memoryless("knowing", lambda params, keys, views, seats: jax.vmap(game.right)(views), sees_state=True)
 
 
 @pytest.mark.slow

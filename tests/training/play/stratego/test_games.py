@@ -1,54 +1,18 @@
 """Games between programs, good and bad ones, by the lines of the protocol: how they end, and that nothing is left of them."""
 
 import functools
-import os
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from tests.training.play.stratego.partner import SETUP
 from tests.training.play.stratego.plain_referee import PlainReferee
+from tests.training.play.stratego.started_partners import all_gone, program
 from training.play.stratego import games, protocol
 from training.play.stratego.games import BLUE, BOTH, NOBODY, RED, Rules
-from training.play.stratego.programs import Program
 
-PARTNER = str(Path(__file__).with_name("partner.py"))
 COUNTS = Counter("".join(SETUP))
-
-
-TAG = f"tag-{os.getpid()}"  # tells our programs from those of other tests
-
-
-def command(behaviour, *arguments):
-    return [sys.executable, "-I", "-S", PARTNER, behaviour, TAG, *arguments]
-
-
-def program(behaviour, *arguments, grace=0.2):
-    return Program(command(behaviour, *arguments), behaviour, grace=grace)
-
-
-def processes():
-    """What the processes do that run a partner, or a child of one."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().decode().split("\0")
-        except OSError:
-            continue
-        if TAG in words:
-            found.append(words[words.index(TAG) - 1])
-    return found
-
-
-def all_gone():
-    """Waits until no process of ours is left; those that were killed take a moment."""
-    deadline = time.monotonic() + 2
-    while processes() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return processes() == []
 
 
 def play(red, blue, rules, start=PlainReferee):

@@ -20,7 +20,7 @@ import jaxgames
 from jaxgames.stratego import notation
 from tests.processes import ROOT
 from tests.training.play.stratego.partner import SETUP
-from tests.training.play.stratego.test_games import all_gone, command, processes
+from tests.training.play.stratego.started_partners import all_gone, command, processes
 from training.jobs import stratego_bot
 from training.jobs.command_line import run_main
 from training.jobs.stratego_bot import StrategoBotConfig, run

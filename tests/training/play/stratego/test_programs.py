@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import ROOT
-from tests.training.play.stratego.test_games import all_gone, command, processes, program
+from tests.training.play.stratego.started_partners import all_gone, command, processes, program
 from training.play.stratego.programs import Failure, Program, command_of
 
 
