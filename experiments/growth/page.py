@@ -148,7 +148,7 @@ def _spread(rows: Sequence[Row]) -> str:
         axes.set_xticks(sorted(numbers))
         axes.set_ylim(bottom=0)
         if numbers:
-            axes.legend(frameon=False, fontsize=8)
+            axes.legend(frameon=False, fontsize=8, handlelength=4)  # long enough for dashes on both sides of the mark
     learn.set_xlabel("processes, two devices in all")
     return as_svg(figure)
 

@@ -121,6 +121,14 @@ def test_learners_count_their_own_devices():
     assert learners._as_a_user(environment) == {"XLA_FLAGS": "--xla_a=1 --xla_b=2", "HOME": "/"}
 
 
+def test_more_processes_than_cores_are_measured_and_more_devices_are_not(monkeypatch):
+    monkeypatch.setattr(command.runtime, "usable_cores", lambda: 2)
+    monkeypatch.setattr(worker, "on_cores", lambda point, seconds: {"name": point.name, "number": point.number})
+    points = [Point(CORES, f"hex/dark_random, {kind}", number) for kind in ("devices", "processes") for number in (2, 4)]
+    measured = [(row["name"].split(", ")[1], row["number"]) for row in command._measured(points, GrowthConfig())]
+    assert measured == [("devices", 2), ("processes", 2), ("processes", 4)]
+
+
 def test_processes_measure_at_the_same_time(monkeypatch):
     """None begins before all are there."""
     arrived, begun = [], []

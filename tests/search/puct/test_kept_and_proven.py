@@ -33,6 +33,7 @@ WITH_AND_WITHOUT_PROOFS = pytest.mark.parametrize(
 def test_the_tree_is_kept_from_move_to_move(settings):
     states = positions(0)
     fresh, memory = search(states, **settings)
+    assert {name: value.shape for name, value in fresh.metrics.items()} == dict.fromkeys(("depth", "nodes", "lost"), (BATCH,))
     arm = own(fresh.visit_counts, states).argmax(-1).astype(np.int32)
     after = STEPS(states, arm)
     kept, again = search(after, memory, **settings)

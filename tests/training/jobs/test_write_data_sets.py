@@ -84,12 +84,18 @@ def test_a_network_that_has_learnt_on_is_another_one(played, monkeypatch, tmp_pa
     assert len(played) == 1
 
 
-def test_another_player_in_a_file_of_one_name_is_refused(played, tmp_path):
-    """What was in the file when the games began is what counts."""
+def test_another_player_in_a_file_of_one_name_is_refused(played, monkeypatch, tmp_path):
+    """What was in the file when the games began is what counts: it changes while they are played."""
     mine = tmp_path / "mine.py"
     mine.write_text("one")
+    make = write_data_sets.make_recorder
+
+    def changed(*arguments):
+        mine.write_text("another")
+        return make(*arguments)
+
+    monkeypatch.setattr(write_data_sets, "make_recorder", changed)
     write(tmp_path / "sets", data_sets=1, player=f"python:{mine}:make")
-    mine.write_text("another")
     with pytest.raises(ValueError, match=rf"^player='python:.*': what is in {mine} has changed since the run in .* read it; "):
         write(tmp_path / "sets", player=f"python:{mine}:make")
     assert len(played) == 1
