@@ -24,7 +24,7 @@ from jaxgames.contract_play import (
 )
 from jaxgames.encoder import Encoder
 from jaxgames.game import Game, is_hidden
-from jaxgames.registration import game_names, registration
+from jaxgames.registration import registered
 
 _MOST_STEPS = 1000
 _NUMBERS = {"num_players": 1, "num_actions": 1, "num_arms": 1, "pass_action": 0, "max_steps": 1, "opening_steps": 0}
@@ -59,8 +59,8 @@ def check_game(
     played = play(game, num_games, steps, seed)
     check_states(game, played)
     if encoders is None:
-        known = registration(game.name).encoders if game.name in game_names() else {}
-        encoders = [make(game) for make in known.values()]
+        known = registered(game.name)
+        encoders = [make(game) for make in known.encoders.values()] if known else []
     for encoder in encoders:
         check_encoder(game, encoder, played)
     if is_hidden(game):

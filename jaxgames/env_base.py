@@ -18,7 +18,7 @@ from jaxgames.game import init_all_information, update_all_information
 from jaxgames.lanes import where_lanes
 from jaxgames.observing import PLANES, ArraySpec, Observer, observer_of
 from jaxgames.random_bits import LaneKey
-from jaxgames.registration import encoder_of, game_names, make, registration
+from jaxgames.registration import encoder_of, make, registered
 from jaxgames.starts import Starts
 from jaxgames.turns import moves_at_once
 
@@ -139,8 +139,9 @@ class Base:
         if self.encoder is not None and self.observation != PLANES:
             raise ValueError(f"encoder={self.encoder!r}: needs observation={PLANES!r}")
         size = self.pool_size if self.pool_size is not None else 0 if self.batch_size < _FEW_LANES else POOL_SIZE
-        known = self.game.name in game_names() and registration(self.game.name).encoders
-        encoder: Encoder | None = encoder_of(self.game, self.encoder) if known or self.encoder else None
+        known = registered(self.game.name)
+        has_planes = bool(self.encoder or (known and known.encoders))
+        encoder: Encoder | None = encoder_of(self.game, self.encoder) if has_planes else None
         object.__setattr__(self, "observer", observer_of(self.game, self.observation, encoder))
         object.__setattr__(self, "starts", Starts(self.game, size))
         object.__setattr__(self, "takes_turns", not moves_at_once(self.game))

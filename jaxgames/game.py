@@ -166,13 +166,19 @@ class GameBase:
 
     def draw(self, state: Any, *, names: Sequence[str] = (), caption: str = "") -> str:
         """See `abilities.DrawnGame.draw`."""
-        picture: str = importlib.import_module(self.view).draw(self.config, state, names=names, caption=caption)
+        picture: str = self._view.draw(self.config, state, names=names, caption=caption)
         return picture
 
     def animate(self, states: Any, actions: Any = None, *, names: Sequence[str] = ()) -> str:
         """See `abilities.DrawnGame.animate`."""
-        film: str = importlib.import_module(self.view).animate(self.config, states, actions, names=names)
+        film: str = self._view.animate(self.config, states, actions, names=names)
         return film
+
+    @property
+    def _view(self: Any) -> Any:
+        if not self.view:
+            raise ValueError(f"game={self.name!r}: has no pictures")
+        return importlib.import_module(self.view)
 
 
 class ViewIsAll:

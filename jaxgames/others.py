@@ -13,7 +13,7 @@ from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
-from jaxgames.registration import game_names, registration
+from jaxgames.registration import registered
 
 RANDOM = "random"
 
@@ -137,7 +137,8 @@ def bot_of(game: Game, who: Any) -> Agent:
         return who
     if _is_planner(who):
         raise ValueError(f"opponent={who.name!r}: is a planner, must be an Agent, which search.as_agent(planner) makes of it")
-    entries = {entry.name: entry for entry in registration(game.name).agents} if game.name in game_names() else {}
+    known = registered(game.name)
+    entries = {entry.name: entry for entry in known.agents} if known else {}
     if isinstance(who, str) and who in entries:
         entry = entries[who]
         return entry.build(game, entry.settings())

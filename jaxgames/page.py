@@ -19,7 +19,7 @@ import numpy as np
 from jaxgames import svg
 from jaxgames.abilities import can_be_drawn
 from jaxgames.game import Game, hides_something
-from jaxgames.registration import registration
+from jaxgames.registration import registered
 
 _FONT = "font-family='ui-monospace,Menlo,Consolas,monospace'"
 
@@ -101,10 +101,10 @@ class Board:
 
 def board_of(game: Game, names: Sequence[str] = ()) -> Board:
     """Makes the board of a game: its own where its registration names one."""
-    path = registration(game.name).page
-    if not path:
+    known = registered(game.name)
+    if not (known and known.page):
         return Board(game, names)
-    module, _, name = path.partition(":")
+    module, _, name = known.page.partition(":")
     made: Board = getattr(importlib.import_module(module), name)(game, names)
     return made
 

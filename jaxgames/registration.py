@@ -267,6 +267,11 @@ def registration(name: str) -> Registration:
     return _ADDED[name]
 
 
+def registered(name: str) -> Registration | None:
+    """Looks up what is known of a game, as `registration` does; None: it is a game of one's own that is in no register."""
+    return registration(name) if name in game_names() else None
+
+
 def _loaded(name: str, entry_points: Sequence[importlib.metadata.EntryPoint]) -> Registration:
     if len(entry_points) > 1:
         raise ValueError(f"game={name!r}: several packages bring it, by {' and '.join(one.value for one in entry_points)}")

@@ -203,6 +203,9 @@ class PlannerEntry:
           ValueError: there is no such option, or its value or the choice of options is not possible.
         """
         for name, value in options.items():
+            if name not in self.kinds and name == self.network:
+                read = "weights are read by training.play.agents.make_planner; give their network as evaluate"
+                raise ValueError(f"{name}={value!r}: {read}")
             if name not in self.kinds:
                 raise ValueError(f"{name}={value!r}: {self.name} takes {', '.join(self.kinds) or 'no settings'}")
             if name in _WITH_NETWORK and not with_network:

@@ -18,7 +18,7 @@ from jaxgames import checks, shapes
 from jaxgames.abilities import has_rivals, keeps_beliefs
 from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game
-from jaxgames.registration import registration, usual_opponent
+from jaxgames.registration import registered, usual_opponent
 from search import arguments
 from search.believed import believed
 from search.dynamics import Dynamics, Evaluate, Outputs, answer, arm_logits
@@ -228,7 +228,8 @@ def model_of(
         return memoryless(
             STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True, draws=False
         )
-    entries = {entry.name: entry for entry in registration(game.name).agents}
+    known = registered(game.name)
+    entries = {entry.name: entry for entry in known.agents} if known else {}
     if name not in entries:
         others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
         raise ValueError(f"{setting}={name!r}: {checks.one_of(name, (*entries, *agents, *others))}")

@@ -212,7 +212,7 @@ class _Modelled:
             outcome=lambda nodes: jnp.where(self._own_undecided(nodes)[:, None], 0.0, self._both_signs(self._result(nodes))),
             heuristic=lambda nodes: self._both_signs(self._value(nodes)),
             state_key=self.state_key,
-            own_params=lambda params: params["own"],
+            own_params=lambda params: _parts_of(params)["own"],
             asked=self.asked,
             own_first=True,
             at_once=not alone and not self.in_turn,
@@ -260,7 +260,7 @@ class _Modelled:
         active = picked(self._asked_seats(nodes), seats)
         if self.shared_answers:
             keys = random_bits.typed_keys(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _MODELS)))
-        found, memories = [], []
+        found, memories, params = [], [], _parts_of(params)
         of_models = (params["opponents"], params.get("partners", params["opponents"]))[: len(self.models)]
         for (agent, places), own_params, known in zip(self.models, of_models, nodes.memory, strict=True):
             here = np.array(places)
@@ -358,6 +358,11 @@ class _Modelled:
     def _example(self, states: Any) -> Any:
         node = self.root(None, jax.random.split(jax.random.key(0), 1), states, jnp.zeros(1, jnp.int32))
         return jax.tree.map(lambda leaf: leaf[0], node)
+
+
+def _parts_of(params: Any) -> Any:
+    """Gives parameters by who uses them; None stands for those of players that need none."""
+    return {"own": None, "opponents": None} if params is None else params
 
 
 def _has_row_per_lane(agent: Agent) -> bool:

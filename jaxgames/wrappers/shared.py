@@ -13,7 +13,7 @@ from typing import Any
 import jaxgames
 from jaxgames import checks, raster, runtime
 from jaxgames.abilities import can_be_drawn, can_be_written
-from jaxgames.registration import game_names, registration, variants_of
+from jaxgames.registration import registered, variants_of
 
 ANSI, PIXELS, SVG = RENDER_MODES = ("ansi", "rgb_array", "svg")
 RENDER_FPS = 4
@@ -58,10 +58,10 @@ def name_of(game: Any, given: Any) -> str:
     """
     if isinstance(given, str) and "-" in given:
         return given
-    if game.name not in game_names():
+    if (known := registered(game.name)) is None:
         return str(game.name)
     listed = (one.id for one in variants_of(game.name) if jaxgames.make(one.id) == game)
-    return next(listed, f"{game.name}-v{registration(game.name).version}")
+    return next(listed, f"{game.name}-v{known.version}")
 
 
 class Renderer:

@@ -175,6 +175,8 @@ def test_a_network_guides_fdts(made):
     assert made.pop()[-1] is None
     with pytest.raises(ValueError, match="planner='mcts': takes no network"):
         presets.by_name(TUG, "mcts", evaluate=evaluate)
+    with pytest.raises(ValueError, match=r"^guide='a\.npz': weights are read by training\.play\.agents\.make_planner; "):
+        presets.by_name(TUG, "fdts", guide="a.npz")
 
 
 def test_searches_that_ask_for_values():

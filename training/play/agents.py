@@ -13,7 +13,7 @@ from jaxgames.abilities import has_secrets, tells_usual
 from jaxgames.agent import Agent
 from jaxgames.game import Game, hides_something, is_hidden
 from jaxgames.others import RANDOM, random_legal
-from jaxgames.registration import AgentEntry, bot
+from jaxgames.registration import AgentEntry, bot, registered
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
 from search.entries import PlannerEntry
@@ -173,7 +173,9 @@ def digest(spec: str, game: Game) -> str:
 
 
 def notes(specs: Iterable[str], game: Game) -> list[str]:
-    """Says, in a line for each file, which weights were learnt in another variant; those that come with this package by name.
+    """Says, in a line for each file, which weights were learnt in another variant.
+
+    Those that come with this package are told by name, and not where they were learnt with other settings of this variant.
 
     Raises:
       ValueError, OSError: as `make`.
@@ -183,10 +185,11 @@ def notes(specs: Iterable[str], game: Game) -> list[str]:
         if file.suffix == ".py":
             continue
         _, meta = load_weights(file)
-        mode = meta.get("mode", "")
-        if jaxgames.make(meta["game"], mode or None) != game:
-            told = file.name if file.resolve().parent == TRAINED.resolve() else file
-            found.append(f"note: weights {told}: were learnt in mode {mode!r}, and another is played here")
+        mode, ours = meta.get("mode", ""), file.resolve().parent == TRAINED.resolve()
+        alike = {mode, mode.partition(":")[0]} if ours else {mode}
+        if all(jaxgames.make(meta["game"], each or None) != game for each in alike):
+            told = file.name if ours else file
+            found.append(f"note: weights {told} were learnt in mode {mode!r}, and another is played here")
     return found
 
 
@@ -292,13 +295,15 @@ def _guessed(spec: str, options: dict[str, Any], game: Game) -> Any:
 
 
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
-    bots = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
+    known = registered(game.name)
+    bots = {entry.name: entry for entry in known.agents} if known else {}
     bots.setdefault(RANDOM, bot(RANDOM, random_legal))
     return {**bots, **presets.planners_of(game)}
 
 
 def _networks(game: Game) -> tuple[str, ...]:
-    return NETWORKS if jaxgames.registration(game.name).encoders else ()
+    known = registered(game.name)
+    return NETWORKS if known and known.encoders else ()
 
 
 def _weights_of(spec: str, game: Game) -> str | Path:

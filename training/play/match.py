@@ -214,23 +214,26 @@ def _write(
     begun = watching.saved_game(game, config.mode, config.players(game), config.seed, number, games.seats[number])
     played = games.actions[number][: int(games.lengths[number])]
     saved = dataclasses.replace(begun, actions=tuple(map(tuple, played.tolist())))
-    files: dict[str, str | bytes] = {"game.json": saved.to_text(), RESULT: json.dumps(result, indent=2) + "\n"}
-    told = f"results in {folder / RESULT}"
-    if can_be_drawn(game):
-        console.print("drawing a game", markup=False, soft_wrap=True)
-        names = [player.name for player in players]
-        files |= draw_game(game, jax.random.key(config.seed), games, number, names, also_gif=config.gif)
-        told += f"; game {number} to watch in a browser: {folder / 'game.svg'}"
-        told += f", and as a GIF: {folder / 'game.gif'}" if config.gif else ""
     is_another = processes.on_first((folder / RESULT).exists)  # a match has been here
-    write_together({folder / name: content for name, content in files.items()})
+    # Before anything is drawn, which may take minutes and be interrupted.
+    write_together({folder / "game.json": saved.to_text(), folder / RESULT: json.dumps(result, indent=2) + "\n"})
 
     def remove() -> None:
-        for name in {"game.svg", "game.gif"} - set(files) if is_another and processes.leads() else ():
+        """Of the match before."""
+        for name in ("game.svg", "game.gif") if is_another and processes.leads() else ():
             (folder / name).unlink(missing_ok=True)
 
     processes.agree(remove)
-    console.print(told, markup=False, soft_wrap=True)
+    tell = functools.partial(console.print, markup=False, soft_wrap=True)
+    tell(f"results in {folder / RESULT}")
+    if not can_be_drawn(game):
+        return
+    tell(f"drawing game {number}, of {len(played)} steps" + (", as a GIF too" if config.gif else ""))
+    names = [player.name for player in players]
+    pictures = draw_game(game, jax.random.key(config.seed), games, number, names, also_gif=config.gif)
+    write_together({folder / name: content for name, content in pictures.items()})
+    also = f", and as a GIF: {folder / 'game.gif'}" if config.gif else ""
+    tell(f"game {number} to watch in a browser: {folder / 'game.svg'}{also}")
 
 
 def _check_gif(game: Game) -> None:

@@ -95,7 +95,7 @@ def test_settings_of_ones_own_agents(monkeypatch):
 
     entry = AgentEntry("hermit", Habits, lambda game, settings: memoryless("hermit", settings))
     own = dataclasses.replace(jaxgames.registration("hex"), agents=(entry,), encoders={})
-    monkeypatch.setattr(jaxgames, "registration", lambda name: own)
+    monkeypatch.setattr(agents, "registered", lambda name: own)
     game = GAMES["hex/hex-3"]
     assert agents.make("hermit", game).name == "hermit"
     made = agents.make("hermit:patience=5,name=none", game)
@@ -249,11 +249,13 @@ def test_weights_of_another_variant_are_noted_once(tmp_path):
     specs = [f"follower:{tmp_path}/one", f"network:weights={tmp_path}/one/best.npz", f"pc_pimc:weights={tmp_path}/two", "random"]
     lines = agents.notes(specs, GAMES["hex/adh-3"])
     for line, name in zip(lines, ("one", "two"), strict=True):
-        assert line == f"note: weights {tmp_path}/{name}/best.npz: were learnt in mode 'hex-3', and another is played here"
+        assert line == f"note: weights {tmp_path}/{name}/best.npz were learnt in mode 'hex-3', and another is played here"
     assert agents.notes(specs[:2], GAMES["hex/hex-3"]) == []
     package = agents.notes(["follower", "sp_mcts"], jaxgames.make("pommerman", "radio"))
-    assert package == ["note: weights pommerman_follower.npz: were learnt in mode 'ffa', and another is played here"]
+    assert package == ["note: weights pommerman_follower.npz were learnt in mode 'ffa', and another is played here"]
     assert agents.notes(["follower", "sp_mcts"], GAMES["pommerman/ffa"]) == []
+    barrage = jaxgames.make("stratego", "barrage")
+    assert agents.notes(["pc_pimc"], barrage) == [], "that it learnt in games of 400 moves makes no other variant"
 
 
 def test_weights_that_are_none(tmp_path):

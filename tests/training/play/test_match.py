@@ -148,11 +148,9 @@ def test_a_stopped_match_leaves_an_older_result_alone_and_no_new_folder(played, 
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    for module, name in ((evaluate, "play"), (match, "draw_game")):
-        with monkeypatch.context() as patch:
-            patch.setattr(module, name, interrupt)
-            assert leave(*QUICK, "--output", str(played)) == 130
-            assert leave(*QUICK, "--output", str(tmp_path / "new")) == 130
+    monkeypatch.setattr(evaluate, "play", interrupt)
+    for folder in (played, tmp_path / "new"):
+        assert leave(*QUICK, "--output", str(folder)) == 130
         assert {path.name: path.read_bytes() for path in played.iterdir()} == before and list(tmp_path.iterdir()) == []
 
 
@@ -179,11 +177,26 @@ def test_a_gif_is_written_too(tmp_path, capsys):
     folder = tmp_path / "new"
     assert leave(*QUICK, "--gif", "--output", str(folder)) == 0
     *_, line = capsys.readouterr().out.splitlines()
-    told = rf"results in {folder}/result\.json; game \d .*: {folder}/game\.svg, and as a GIF: {folder}/game\.gif"
+    told = rf"game \d .*: {folder}/game\.svg, and as a GIF: {folder}/game\.gif"
     assert re.fullmatch(told, line), "one line, however long"
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["game.gif", "game.json", "game.svg", "result.json"]
     with Image.open(tmp_path / "new" / "game.gif") as film:
         assert film.format == "GIF" and film.n_frames > 1
+
+
+@pytest.mark.usefixtures("replayed")
+def test_the_result_is_there_before_anything_is_drawn(tmp_path, monkeypatch, capsys):
+    """Also where pictures of an earlier match were."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    folder = tmp_path / "new"
+    assert leave(*QUICK, "--output", str(folder)) == 0
+    monkeypatch.setattr(match, "draw_game", interrupted)
+    assert leave(*QUICK, "--games", "3", "--output", str(folder)) == 130
+    assert sorted(path.name for path in folder.iterdir()) == ["game.json", "result.json"]
+    assert f"results in {folder}/result.json\ndrawing game " in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("replayed")
