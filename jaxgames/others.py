@@ -13,9 +13,7 @@ from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
-from jaxgames.registration import registered
-
-RANDOM = "random"
+from jaxgames.registration import RANDOM, registered
 
 
 class Group(NamedTuple):

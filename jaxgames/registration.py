@@ -322,6 +322,7 @@ def _add(entry: Registration) -> None:
     _ADDED[entry.name] = entry
 
 
+RANDOM = "random"  # the agent that every game has
 VARIANT = ("mode",)  # fields of configs that the variant says, and nobody sets beside it
 
 
@@ -361,7 +362,8 @@ def _is_text(name: str, given: Any) -> None:
 
 def usual_opponent(game: Game) -> str:
     """Gives the name of the agent that a game is played against where nothing else is said."""
-    return registration(game.name).defaults.opponent
+    known = registered(game.name)
+    return known.defaults.opponent if known else RANDOM
 
 
 def encoder_of(game: Game, name: str | None = None) -> Encoder:

@@ -50,8 +50,8 @@ class Planner(NamedTuple):
         axes, is the planner's own: lanes cannot be taken out of it, nor can it be split over devices from outside.
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`. params: of the network, None without one;
-        a search made of `single_player` or `two_player` takes `{"own": ..., "opponents": ...}`. keys: typed keys [B], new ones
-        for every call. views [B]. seats int32 [B]: for whom; planners by self-play plan for all. active bool [B]: elsewhere the
+        a search made of `single_player` or `two_player` takes `{"own": ..., "opponents": ...}`, or None where none has any. keys:
+        typed keys [B], new ones for every call. views [B]. seats int32 [B]: for whom; planners by self-play plan for all. active bool [B]: elsewhere the
         plan is any and the memory stays. Where the game is over, planners of `search` that are shown the
         state pass, no column is legal, and `root_value` is the outcome. The memory of a lane is that of one seat until it is
         reset: a seat that changes reads what another has believed and found.

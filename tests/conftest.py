@@ -20,7 +20,8 @@ import jaxgames.registration  # noqa: F401  # the module: in the package its nam
 from jaxgames import runtime
 from tests.emitters import OLDER_EMITTERS
 
-pytest.register_assert_rewrite("tests.training.jobs.toy_runs")  # so that it tells what differs
+for helpers in ("tests.training.jobs.toy_runs", "tests.search.puct.dark_hex"):  # so that they tell what differs
+    pytest.register_assert_rewrite(helpers)
 
 MAX_MEMORY_MAPS = 36_000
 """Of the 65530 that Linux grants a process. Each compiled function takes 25; a process that has no more left dies of a

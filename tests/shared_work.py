@@ -179,12 +179,15 @@ def spread(folder: Path) -> list[Any]:
 
     key = jax.random.key(3)
     saved = {"key": key, "keys": jax.random.wrap_key_data(spread_out(rows[:, :2])), "rows": spread_out(rows), "same": rows}
+    saved["small"] = spread_out(rows.astype(jnp.bfloat16))
     with Checkpoints(folder / "spread", META) as kept:
         kept.save(1, saved)
     with Checkpoints(folder / "spread", META) as kept, mock.patch.object(Piece, "empty", wraps=Piece.empty) as room:
         _, tree = kept.restore(saved)
     np.testing.assert_array_equal(tree["same"], rows)
     assert tree["key"] == key
+    for after, before in zip(tree["small"].addressable_shards, saved["small"].addressable_shards, strict=True):
+        np.testing.assert_array_equal(after.data, before.data)
     return [
         [call.args[0] for call in room.mock_calls],
         *(jax.random.key_data(shard.data).tolist() for shard in tree["keys"].addressable_shards),

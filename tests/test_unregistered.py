@@ -14,6 +14,7 @@ from tests.tug import REST, Tug, states_of, steady_player
 from training.play import agents, evaluate
 
 TUG = Tug()
+MODELLED = ("sp_mcts", "tp_mcts", "modelled_fdts", "modelled_mcts")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,14 +26,15 @@ class Unseen(GameBase):
 
 def test_agents_by_name():
     assert set(agents.names_of(TUG)) == {"random", *presets.planners_of(TUG)}
-    assert agents.make("random", TUG).name == "random"
-    assert agents.make("mcts:num_simulations=8", TUG).name == "mcts:num_simulations=8"
+    for name in agents.names_of(TUG):
+        spec = f"{name}:root=true" if name in MODELLED else name  # nothing is believed where nobody says what players know
+        assert agents.make(spec, TUG).name == spec
     with pytest.raises(ValueError, match=r"^agent='simple': must be one of random, .*, in this variant of tug, or python:FILE"):
         agents.make("simple", TUG)
 
 
 def test_models_by_name():
-    with pytest.raises(ValueError, match=r"^model='simple': must be one of still, network"):
+    with pytest.raises(ValueError, match=r"^model='simple': must be one of random, still, network"):
         presets.by_name(TUG, "modelled_mcts", model="simple", root="true")
     assert presets.by_name(TUG, "modelled_mcts", model="still", root="true").name
 

@@ -116,8 +116,16 @@ def test_all_read_one_checkpoint_in_one_folder(met):
 
 def test_each_restores_its_own_rows_alone(met):
     first, second = (found["spread"] for found in met)
-    assert first == [[[], [[0, 2]], [[0, 2], [0, 3]], [[0, 4], [0, 3]]], [[0, 1], [3, 4]], [[0, 1, 2], [3, 4, 5]]]
-    assert second == [[[], [[2, 4]], [[2, 4], [0, 3]], [[0, 4], [0, 3]]], [[6, 7], [9, 10]], [[6, 7, 8], [9, 10, 11]]]
+    assert first == [
+        [[], [[0, 2]], [[0, 2], [0, 3]], [[0, 4], [0, 3]], [[0, 2], [0, 3]]],
+        [[0, 1], [3, 4]],
+        [[0, 1, 2], [3, 4, 5]],
+    ]
+    assert second == [
+        [[], [[2, 4]], [[2, 4], [0, 3]], [[0, 4], [0, 3]], [[2, 4], [0, 3]]],
+        [[6, 7], [9, 10]],
+        [[6, 7, 8], [9, 10, 11]],
+    ]
 
 
 def test_what_one_machine_has_is_shared(met):

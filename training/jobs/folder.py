@@ -100,22 +100,38 @@ def check_settings(config: Any, path: Path, files: Digests | None = None, free: 
     for name in (name for name in compared if name not in config.READ_AT_START):
         prefix = f"{FILES}.{name}."  # of what has been read; earlier versions did not tell it
         read = {key.removeprefix(prefix): digest for key, digest in before.items() if key.startswith(prefix)}
-        if what := _difference(read, files.get(name, {})):
-            told = f"{what} since the run in {path.parent} read it"
-            raise ValueError(f"{name}={compared[name]!r}: {told}; put that back, or choose another output")
+        if difference := _difference(read, files.get(name, {})):
+            what, mend = difference
+            told = f"{what} since the run in {path.parent} read it; {mend}, or choose another output"
+            raise ValueError(f"{name}={compared[name]!r}: {told}")
 
 
-def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Says what else files hold than before, by their digests; "": nothing, but for files that have come after all others."""
+def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, str] | None:
+    """Says what else files hold than before, by their digests, and what to do; None: nothing, but for files after all others."""
     first = [*now][: len(before)]
     for file, digest in before.items():
         if file not in now:
-            return f"{file} is not there any more, which it was"
+            return f"{file} has gone", "put it back"
         if now[file] != digest:
-            return f"what is in {file} has changed"
+            return f"what is in {file} has changed", "put that back"
         if file not in first:
-            return f"others have come before {file}"
-    return ""
+            new = next(each for each in first if each not in before)
+            return f"{new} has come before {file}", f"take {new} away"
+    return None
+
+
+def files_as_read(config: Any, folder: Path, files: Digests) -> Digests:
+    """Gives what is in the files of a run that goes on, and what was in those that it only began with.
+
+    Args:
+      config: of the job.
+      folder: of its run.
+      files: what is in all of them now.
+    """
+    path = folder / SETTINGS
+    begun = read_json(path, "settings", then=GO_ON).get(FILES, {}) if path.exists() else {}
+    now = {name: found for name, found in files.items() if name not in config.READ_AT_START}
+    return now | {name: begun[name] for name in config.READ_AT_START if name in begun}
 
 
 def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxgames import processes
 from training.jobs.display import COMPILING, Display
-from training.jobs.folder import check_folder, check_length, nothing_left, remove_outdated_result, write_settings
+from training.jobs.folder import check_folder, check_length, files_as_read, nothing_left, remove_outdated_result, write_settings
 from training.jobs.job import Job
 from training.jobs.stopping import StoppedByInterrupt, StopRequest
 from training.learn.dealing import is_dealt, must_deal
@@ -75,10 +75,11 @@ def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
     found = checkpoints.restore(progress.tree(), free=is_dealt) if job.config.resume else None
     if found is not None and job.LENGTH:
         check_length(job.config, job.folder, job.LENGTH, job.length(found[1]["state"]))
-    write_settings(job.config, job.folder, job.files)
     if found is None:
+        write_settings(job.config, job.folder, job.files)
         job.begin(progress.state)
         return progress
+    write_settings(job.config, job.folder, files_as_read(job.config, job.folder, job.files))
     iteration, tree = found
     state = tree["state"]
     if hasattr(state, "learner") and must_deal(state.learner):

@@ -12,8 +12,8 @@ from jaxgames import checks
 from jaxgames.abilities import has_secrets, tells_usual
 from jaxgames.agent import Agent
 from jaxgames.game import Game, hides_something, is_hidden
-from jaxgames.others import RANDOM, random_legal
-from jaxgames.registration import AgentEntry, bot, registered
+from jaxgames.others import random_legal
+from jaxgames.registration import RANDOM, AgentEntry, bot, registered
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
 from search.entries import PlannerEntry
@@ -175,7 +175,7 @@ def digest(spec: str, game: Game) -> str:
 def notes(specs: Iterable[str], game: Game) -> list[str]:
     """Says, in a line for each file, which weights were learnt in another variant.
 
-    Those that come with this package are told by name, and not where they were learnt with other settings of this variant.
+    Those that come with this package are told by name, and not where their variant is played with its usual settings.
 
     Raises:
       ValueError, OSError: as `make`.

@@ -124,8 +124,8 @@ def run_agents(config: EvaluateConfig, console: Console | None = None) -> dict:
 def run(config: MatchConfig, console: Console | None = None) -> dict:
     """Plays the match, shows it, and writes `result.json`, `game.json` and `game.svg` into the output folder, if there is one.
 
-    A game that cannot be drawn leaves no `game.svg`. Pictures of an earlier match in the folder that this one does not draw are
-    removed.
+    The result is written before anything is drawn. Pictures of an earlier match in the folder are removed first; where drawing is
+    interrupted, or the game cannot be drawn, there is none.
 
     Returns:
       What `result.json` holds.
@@ -214,16 +214,16 @@ def _write(
     begun = watching.saved_game(game, config.mode, config.players(game), config.seed, number, games.seats[number])
     played = games.actions[number][: int(games.lengths[number])]
     saved = dataclasses.replace(begun, actions=tuple(map(tuple, played.tolist())))
-    is_another = processes.on_first((folder / RESULT).exists)  # a match has been here
+
+    def remove_pictures() -> None:
+        """Of a match that has been here before: beside the new result they would be of another game."""
+        if processes.leads() and (folder / RESULT).exists():
+            for name in ("game.svg", "game.gif"):
+                (folder / name).unlink(missing_ok=True)
+
+    processes.agree(remove_pictures)
     # Before anything is drawn, which may take minutes and be interrupted.
     write_together({folder / "game.json": saved.to_text(), folder / RESULT: json.dumps(result, indent=2) + "\n"})
-
-    def remove() -> None:
-        """Of the match before."""
-        for name in ("game.svg", "game.gif") if is_another and processes.leads() else ():
-            (folder / name).unlink(missing_ok=True)
-
-    processes.agree(remove)
     tell = functools.partial(console.print, markup=False, soft_wrap=True)
     tell(f"results in {folder / RESULT}")
     if not can_be_drawn(game):

@@ -13,6 +13,7 @@ FileName = Annotated[str, "is read"]  # the type of a setting that is the name o
 Digests = Mapping[str, Mapping[str, str]]  # by setting and path
 
 _NETWORKS, _PROGRAM = ("network", "follower"), "python"  # agents that are a file alone, and a function in one
+_READ = ("weights", "guide", "guess")  # settings of planners that are files
 _DATA_SETS, _IN_DATA_SET = "*.zr", (".zgroup", "zarr.json")  # what a folder with data sets holds, and one that is one
 _SMALL = 2**16  # bytes of a file that is read whole though there are many
 
@@ -49,7 +50,8 @@ def _named(config: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 def _named_by(text: str) -> Iterator[str]:
     """Gives what may be a path in the text of an agent: pc_pimc:guess=FILE,candidates=32, network:FILE or python:FILE:FUNCTION.
 
-    A planner's model has such a text as well: sp_mcts:model=network:FILE. Names of agents, settings and functions do not count.
+    A planner's model may have such a text as well: sp_mcts:model=network:FILE. Names of agents, settings and functions do not
+    count, which files may happen to have.
     """
     kind, _, rest = text.partition(":")
     if kind in _NETWORKS:
@@ -58,8 +60,11 @@ def _named_by(text: str) -> Iterator[str]:
         yield rest.rpartition(":")[0]
     else:
         for setting in rest.split(","):
-            value = setting.partition("=")[2]
-            yield from _named_by(value) if ":" in value else (value,)
+            name, _, value = setting.partition("=")
+            if name in _READ:
+                yield value
+            elif value.partition(":")[0] in (*_NETWORKS, _PROGRAM):
+                yield from _named_by(value)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.training.jobs.runs import contents, send_signal_at
-from tests.training.jobs.toy import ToyLearnConfig
+from tests.training.jobs.toy import ToyJob, ToyLearnConfig
 from tests.training.jobs.toy_runs import assert_same, run
 from training.jobs.job import JobConfig
 from training.storage.files import output_folder
@@ -59,9 +59,30 @@ def test_what_a_run_only_began_with_may_change(monkeypatch, tmp_path):
     (tmp_path / "mine.npz").write_bytes(b"as it was")
     run("run", total=6, start="mine.npz")
     (tmp_path / "mine.npz").write_bytes(b"learnt on")
+    told = json.loads((tmp_path / "run" / "settings.json").read_text())["files"]
     assert "going on after iteration 3" in run("run", total=8, resume=True, start="mine.npz")[1]
+    assert json.loads((tmp_path / "run" / "settings.json").read_text())["files"] == told, "with what it began is still told"
     with pytest.raises(ValueError, match=r"^start='': the run in run has 'mine\.npz'; give that, or choose another output$"):
         run("run", total=8, resume=True)
+
+
+def test_what_was_in_a_file_before_it_was_read_is_told(monkeypatch, tmp_path):
+    """A run that trains the opponent meanwhile may write it at any time."""
+    monkeypatch.chdir(tmp_path)
+    weights, named, make = tmp_path / "mine.npz", {"opponent": "network:mine.npz"}, ToyJob.__init__
+    weights.write_bytes(b"as it was")
+
+    def changed(self, *arguments):
+        make(self, *arguments)
+        weights.write_bytes(b"learnt on")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ToyJob, "__init__", changed)
+        run("run", total=6, **named)
+    with pytest.raises(ValueError, match=r"^opponent='network:mine\.npz': what is in mine\.npz has changed since the run in run"):
+        run("run", total=8, resume=True, **named)
+    weights.write_bytes(b"as it was")
+    assert "going on after iteration 3" in run("run", total=8, resume=True, **named)[1]
 
 
 def test_a_run_of_an_earlier_version_goes_on_whatever_is_in_its_files(monkeypatch, tmp_path):

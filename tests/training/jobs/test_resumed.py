@@ -51,11 +51,11 @@ class Shown(ToyConfig):
 @pytest.mark.parametrize(
     ("there", "told"),
     [
-        ((0, 2), ""),
-        ((0, 2, 3), ""),
-        ((2,), "sets/data_0.zr is not there any more, which it was"),
-        ((0,), "sets/data_2.zr is not there any more, which it was"),
-        ((0, 1, 2), "others have come before sets/data_2.zr"),
+        ((0, 2), None),
+        ((0, 2, 3), None),
+        ((2,), ("sets/data_0.zr has gone", "put it back")),
+        ((0,), ("sets/data_2.zr has gone", "put it back")),
+        ((0, 1, 2), ("sets/data_1.zr has come before sets/data_2.zr", "take sets/data_1.zr away")),
     ],
 )
 def test_data_sets_that_were_read_are_there_and_only_later_ones_are_new(there, told, tmp_path, monkeypatch):
@@ -78,7 +78,7 @@ def test_data_sets_that_were_read_are_there_and_only_later_ones_are_new(there, t
         return
     with pytest.raises(ValueError) as error:  # noqa: PT011
         check_settings(config, Path("run/settings.json"))
-    rest = f"{told} since the run in run read it; put that back, or choose another output"
+    rest = f"{told[0]} since the run in run read it; {told[1]}, or choose another output"
     assert str(error.value) == f"data_sets=['sets']: {rest}"
 
 

@@ -194,8 +194,10 @@ def test_the_result_is_there_before_anything_is_drawn(tmp_path, monkeypatch, cap
     folder = tmp_path / "new"
     assert leave(*QUICK, "--output", str(folder)) == 0
     monkeypatch.setattr(match, "draw_game", interrupted)
-    assert leave(*QUICK, "--games", "3", "--output", str(folder)) == 130
+    assert leave(*QUICK, "--seed", "6", "--output", str(folder)) == 130
     assert sorted(path.name for path in folder.iterdir()) == ["game.json", "result.json"]
+    assert json.loads((folder / "result.json").read_text())["settings"]["seed"] == 6
+    assert json.loads((folder / "game.json").read_text())["seed"] == 6
     assert f"results in {folder}/result.json\ndrawing game " in capsys.readouterr().out
 
 

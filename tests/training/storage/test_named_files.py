@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from search import presets
 from tests.processes import prepared_environment, run_together
+from training.play import agents, own_agents
+from training.storage import named_files
 from training.storage.named_files import FileName, digests
 
 
@@ -53,17 +56,27 @@ def test_files_are_found_in_settings(here):
     (here / "odd=name,12:30").write_bytes(b"weights")
     for text in ("network:odd=name,12:30", "follower:weights=odd=name,12:30"):
         assert paths(Named((text,))) == {"agents": ["odd=name,12:30"]}, "all after the colon is the file"
+    (here / "run_12:30").write_bytes(b"weights")
+    for setting in ("guide", "guess", "weights"):
+        assert paths(Named((f"fdts:{setting}=run_12:30,horizon=3",))) == {"agents": ["run_12:30"]}
     assert paths(Named()) == paths(Named(("network:" + "x" * 5000,))) == {}
     assert paths(Named(learn=Learning("odd=name,of:weights"))) == {}
     (here / "odd=name,of:weights").write_text("")
     assert paths(Named(learn=Learning("odd=name,of:weights"))) == {"learn.start": ["odd=name,of:weights"]}
 
 
+def test_texts_of_agents_are_read_as_they_are_where_these_are_made():
+    assert set(named_files._NETWORKS) == set(agents.NETWORKS) and named_files._PROGRAM == own_agents.PYTHON
+    read = {entry.network for entry in presets.PLANNERS if entry.network} | {"guess"}
+    assert set(named_files._READ) == read
+
+
 def test_files_that_have_the_name_of_something_else_do_not_count(here):
     """Such as a run that is called as the variant of its game, or as the network that plays."""
-    for name in ("ffa", "random", "network", "model", "sp_mcts", "root", "make"):
+    for name in ("ffa", "random", "network", "model", "sp_mcts", "root", "make", "simple", "ucb", "true"):
         (here / name).write_text("")
-    given = ("random", "sp_mcts:root=true,model=network:run", "sp_mcts:model=python:mine.py:make")
+    given = ("random", "sp_mcts:root=true,model=network:run", "sp_mcts:model=python:mine.py:make", "sp_mcts:model=simple")
+    given += ("fdts:bandit=ucb,num_simulations=3",)
     assert paths(Named(given, mode="ffa")) == {"agents": ["run", "mine.py"]}
 
 
