@@ -51,8 +51,8 @@ class Planner(NamedTuple):
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`. params: of the network, None without one;
         a search made of `single_player` or `two_player` takes `{"own": ..., "opponents": ...}`, or None where none has any. keys:
-        typed keys [B], new ones for every call. views [B]. seats int32 [B]: for whom; planners by self-play plan for all. active bool [B]: elsewhere the
-        plan is any and the memory stays. Where the game is over, planners of `search` that are shown the
+        typed keys [B], new ones for every call. views [B]. seats int32 [B]: for whom; planners by self-play plan for all. active
+        bool [B]: elsewhere the plan is any and the memory stays. Where the game is over, planners of `search` that are shown the
         state pass, no column is legal, and `root_value` is the outcome. The memory of a lane is that of one seat until it is
         reset: a seat that changes reads what another has believed and found.
       memory_bytes: bytes of memory of a lane that thinks. Where lanes think in parts and nothing is kept, `init` makes room for
