@@ -18,6 +18,7 @@ from training.play import agents
 
 SEED = 2022  # of all games that are counted; networks learn, and are chosen, by others
 PIECES = (100, 400)  # files of a cell end with these games, so that those of fewer games are part of those of more
+SHORT_PIECES = (*PIECES, 600, 800)  # where games are slow: 600 at once would take three hours
 WITHOUT, DRAWN = "none", "drawn"
 UNBIASED, SIMPLE = "simple_unbiased", "simple"
 OPPONENTS = {UNBIASED: "SimpleUnbiasedAgents", SIMPLE: "SimpleAgents"}
@@ -98,7 +99,8 @@ class Cell:
 
     def pieces(self, games: int) -> list[Cell]:
         """Splits so many games into those of each file."""
-        ends = [*(end for end in PIECES if end < games), games]
+        pieces = PIECES if self.simulations < max(SIMULATIONS) else SHORT_PIECES
+        ends = [*(end for end in pieces if end < games), games]
         return [replace(self, games=end - first, first=first) for first, end in itertools.pairwise((0, *ends))]
 
 

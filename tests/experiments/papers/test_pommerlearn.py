@@ -166,6 +166,8 @@ def test_a_cell_is_split_into_files(tmp_path):
     found = pommerlearn_cells.whole({first: played, rest: fewer})
     assert found == {Cell("tp_mcts", "sl", 50, games=0): pommerlearn_cells.Played(102, 62, 11, 25_014, 800, 4.0)}
     assert [(piece.first, piece.games) for piece in cell.pieces(1000)] == [(0, 100), (100, 300), (400, 600)]
+    slow = Cell("tp_mcts", "sl", 1000).pieces(1000)
+    assert [(piece.first, piece.games) for piece in slow] == [(0, 100), (100, 300), (400, 200), (600, 200), (800, 200)]
 
 
 @pytest.mark.slow
