@@ -85,6 +85,8 @@ def in_microbatches(
       The plan of every active lane (zeros elsewhere), and the memory.
     """
     search = jax.jit(search)  # traced once, although its shapes are asked for first
+    # Arrays of numpy, which a jitted function may close over, take no traced index.
+    views, active = jax.tree.map(jnp.asarray, (views, active))
     batch = keys.shape[0]
     size = equal_size(batch, size)
     order = jnp.argsort(~active if load is None else -jnp.where(active, 1 + load, 0), stable=True).astype(jnp.int32)

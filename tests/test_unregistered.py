@@ -60,5 +60,6 @@ def test_a_search_against_a_model_that_has_no_weights_plays_as_it_is():
     )
     plans = [jax.jit(planner.plan)(params, *given)[0].root_value for params in (None, {"own": None, "opponents": None})]
     np.testing.assert_array_equal(*plans)
+    np.testing.assert_array_equal(jax.jit(lambda: planner.plan(None, *given)[0].root_value)(), plans[0])  # views are of numpy
     counts = evaluate.play(TUG, [planner, steady_player(REST)], jax.random.key(0), 2, batch_size=2).outcomes
     assert (np.asarray(counts)[:, 0] == 1).all(), "who pulls wins against one who rests"
