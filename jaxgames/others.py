@@ -13,7 +13,7 @@ from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
-from jaxgames.registration import RANDOM, registered
+from jaxgames.registration import RANDOM, AgentEntry, bot, registered
 
 
 class Group(NamedTuple):
@@ -135,20 +135,26 @@ def bot_of(game: Game, who: Any) -> Agent:
         return who
     if _is_planner(who):
         raise ValueError(f"opponent={who.name!r}: is a planner, must be an Agent, which search.as_agent(planner) makes of it")
-    known = registered(game.name)
-    entries = {entry.name: entry for entry in known.agents} if known else {}
+    entries = bots_of(game)
     if isinstance(who, str) and who in entries:
         entry = entries[who]
         return entry.build(game, entry.settings())
-    if isinstance(who, str) and who == RANDOM:
-        return random_legal(game)
-    names = ", ".join(dict.fromkeys((*entries, RANDOM)))
-    raise ValueError(f"opponent={who!r}: must be one of {names}, or an Agent, such as training.play.agents.make makes by name")
+    raise ValueError(
+        f"opponent={who!r}: must be one of {', '.join(entries)}, or an Agent, such as training.play.agents.make makes by name"
+    )
 
 
 def _is_planner(who: Any) -> bool:
     """Says whether somebody is one of `search`, which this package does not know."""
     return hasattr(who, "plan") and hasattr(who, "name")
+
+
+def bots_of(game: Game) -> dict[str, AgentEntry]:
+    """Gives the bots of a game by name: those of its registration, if it is in one, and `random`, which every game has."""
+    known = registered(game.name)
+    entries = {entry.name: entry for entry in known.agents} if known else {}
+    entries.setdefault(RANDOM, bot(RANDOM, random_legal))
+    return entries
 
 
 def random_legal(game: Game) -> Agent:

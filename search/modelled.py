@@ -18,8 +18,8 @@ from jaxgames import checks, shapes
 from jaxgames.abilities import has_rivals, keeps_beliefs
 from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game
-from jaxgames.others import random_legal
-from jaxgames.registration import RANDOM, bot, registered, usual_opponent
+from jaxgames.others import bots_of
+from jaxgames.registration import usual_opponent
 from search import arguments
 from search.believed import believed
 from search.dynamics import Dynamics, Evaluate, Outputs, answer, arm_logits
@@ -229,9 +229,7 @@ def model_of(
         return memoryless(
             STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True, draws=False
         )
-    known = registered(game.name)
-    entries = {entry.name: entry for entry in known.agents} if known else {}
-    entries.setdefault(RANDOM, bot(RANDOM, random_legal))
+    entries = bots_of(game)
     if name not in entries:
         others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
         raise ValueError(f"{setting}={name!r}: {checks.one_of(name, (*entries, *agents, *others))}")

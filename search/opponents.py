@@ -59,9 +59,8 @@ def single_player(
     """Makes the dynamics in which the seat that plans chooses alone, and a model answers for all others at once.
 
     The parameters of a search are `{"own": ..., "opponents": ...}`: of the network that guides it, and of the model; None where
-    neither has any. The
-    models begin each search with empty memories. Two states with one key count as one, whatever the models remember. A player
-    who is out has reached the end of its game, and is worth what the game says, or else its heuristic.
+    neither has any. The models begin each search with empty memories. Two states with one key count as one, whatever the models
+    remember. A player who is out has reached the end of its game, and is worth what the game says, or else its heuristic.
 
     Args:
       game: any game of two or more players.

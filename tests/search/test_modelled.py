@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames import others
 from jaxgames.agent import memoryless as memoryless_agent
 from jaxgames.registration import NoSettings
-from search import modelled as modelled_module
 from search import presets
 from search.dynamics import dynamics_of
 from search.modelled import Models, dynamics_for, model_of
@@ -160,7 +160,7 @@ def test_a_model_of_ones_own_plays_by_its_own_parameters():
 def test_an_agent_of_the_game_plays_by_its_own_parameters_too(monkeypatch):
     bot = memoryless_agent("bot", stay, sees_state=True, params=np.int32(2))
     entry = SimpleNamespace(name="bot", settings=NoSettings, build=lambda game, settings: bot)
-    monkeypatch.setattr(modelled_module, "registered", lambda name: SimpleNamespace(agents=(entry,)))
+    monkeypatch.setattr(others, "registered", lambda name: SimpleNamespace(agents=(entry,)))
     for setting in ("model", "partner", "then"):
         model = model_of(FFA, "bot", setting=setting)
         assert model.act({"own": 1}, None, (), None, jnp.arange(3), jnp.ones(3, bool))[0].tolist() == [2, 2, 2]

@@ -91,12 +91,12 @@ def run(config: WriteConfig, console: Console | None = None) -> list[Path]:
 
 
 def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path]:
-    paths = [folder / f"data_{number}{data_sets.SUFFIX}" for number in range(config.data_sets)]
+    paths = [folder / f"data_{number}{zarr_folders.SUFFIX}" for number in range(config.data_sets)]
     settings = folder / SETTINGS
     who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
     files = digests(config)
     network = agents.digest(config.planner, who.game) if config.planner else ""
-    if any(folder.glob(f"*{data_sets.SUFFIX}")):  # else there is nothing to which other settings would not belong
+    if zarr_folders.inside(folder):  # else there is nothing to which other settings would not belong
         check_settings(config, settings, files)
         _check_network(config, network, settings)
     mesh = job.mesh_for(console, lanes=config.lanes)

@@ -28,7 +28,7 @@ from jaxgames.pommerman.pommerlearn_samples import ENCODER, MOVES, PLANES, SEATS
 from training.learn.expert_iteration import Samples
 from training.learn.self_play import UNFINISHED
 from training.storage import zarr_folders
-from training.storage.zarr_folders import Folder, Form
+from training.storage.zarr_folders import SUFFIX, Folder, Form
 
 FORMS = {
     "obs": Form("float32", PLANES),
@@ -37,7 +37,6 @@ FORMS = {
     "q": Form("float32", (MOVES,)),
     "val": Form("float32", may_be_sparse=True),  # zeros in demonstrations
 }
-SUFFIX = ".zr"
 _OF_AGENTS = ("AgentIds", "AgentSteps", "AgentEpisode")
 _OF_EPISODES = ("EpisodeWinner", "EpisodeDraw", "EpisodeSteps", "EpisodeDead")
 _MODE = "EpisodeGameMode"  # may be missing
@@ -53,10 +52,10 @@ def files_of(folders: Sequence[str]) -> list[Path]:
     found: list[Path] = []
     for name in folders:
         path = Path(name)
-        inside = sorted(path.glob(f"*{SUFFIX}"), key=lambda each: (len(each.name), each.name))
+        inside = zarr_folders.inside(path)
         if not path.is_dir():
             raise ValueError(f"data set {path}: there is no such folder")
-        if not inside and not any((path / mark).exists() for mark in (".zgroup", "zarr.json")):
+        if not inside and not zarr_folders.is_group(path):
             raise ValueError(f"data set {path}: is no zarr group, and no folder with data sets (*{SUFFIX}) in it")
         found += inside or [path]
     return found

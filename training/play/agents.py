@@ -12,8 +12,8 @@ from jaxgames import checks
 from jaxgames.abilities import has_secrets, tells_usual
 from jaxgames.agent import Agent
 from jaxgames.game import Game, hides_something, is_hidden
-from jaxgames.others import random_legal
-from jaxgames.registration import RANDOM, AgentEntry, bot, registered
+from jaxgames.others import bots_of
+from jaxgames.registration import AgentEntry, registered
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
 from search.entries import PlannerEntry
@@ -295,10 +295,7 @@ def _guessed(spec: str, options: dict[str, Any], game: Game) -> Any:
 
 
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
-    known = registered(game.name)
-    bots = {entry.name: entry for entry in known.agents} if known else {}
-    bots.setdefault(RANDOM, bot(RANDOM, random_legal))
-    return {**bots, **presets.planners_of(game)}
+    return {**bots_of(game), **presets.planners_of(game)}
 
 
 def _networks(game: Game) -> tuple[str, ...]:

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from training.storage import zarr_folders
+
 FileName = Annotated[str, "is read"]  # the type of a setting that is the name of a file or folder; "": none
 Digests = Mapping[str, Mapping[str, str]]  # by setting and path
 
 _NETWORKS, _PROGRAM = ("network", "follower"), "python"  # agents that are a file alone, and a function in one
 _READ = ("weights", "guide", "guess")  # settings of planners that are files
-_DATA_SETS, _IN_DATA_SET = "*.zr", (".zgroup", "zarr.json")  # what a folder with data sets holds, and one that is one
 _SMALL = 2**16  # bytes of a file that is read whole though there are many
 
 
@@ -79,7 +80,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _digests(path: Path) -> dict[str, str]:
     """Names what is in a file or folder; nothing where nothing is there, or it cannot be read: who reads it tells that."""
     try:
-        parts = sorted(path.glob(_DATA_SETS), key=lambda part: (len(part.name), part.name)) or [path]  # as they are read
+        parts = zarr_folders.inside(path) or [path]
         return {str(part): _digest(part, files) for part in parts if (files := _files(part))}
     except OSError:
         return {}
@@ -103,5 +104,5 @@ def _files(path: Path) -> list[Path]:
         return []
     if (best := path / "best.npz").exists():
         return [best]
-    is_data_set = path.match(_DATA_SETS) or any((path / mark).exists() for mark in _IN_DATA_SET)
+    is_data_set = path.suffix == zarr_folders.SUFFIX or zarr_folders.is_group(path)
     return sorted(file for file in path.rglob("*") if file.is_file()) if is_data_set else []

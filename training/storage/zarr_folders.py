@@ -15,6 +15,8 @@ import numpy as np
 from training.storage.files import sync
 
 CHUNK = 1000  # rows of each file
+SUFFIX = ".zr"  # of data sets, as PommerLearn calls them
+_MARKS = (".zgroup", "zarr.json")  # one of them is in each
 _COMPLETE = "AllFilesWritten"  # an attribute: a file that is missing was lost
 
 
@@ -31,6 +33,16 @@ class Form(NamedTuple):
     dtype: str
     shape: tuple[int, ...] = ()
     may_be_sparse: bool = False
+
+
+def inside(folder: Path) -> list[Path]:
+    """Gives the data sets in a folder, in order of their numbers: data_9.zr before data_10.zr."""
+    return sorted(folder.glob(f"*{SUFFIX}"), key=lambda each: (len(each.name), each.name))
+
+
+def is_group(folder: Path) -> bool:
+    """Says whether a folder is one of zarr, whatever it is called."""
+    return any((folder / mark).exists() for mark in _MARKS)
 
 
 def check_installed() -> None:

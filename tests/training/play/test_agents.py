@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 import jaxgames
+from jaxgames import others
 from jaxgames.agent import memoryless
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import kinds_of, values_of
@@ -95,7 +96,8 @@ def test_settings_of_ones_own_agents(monkeypatch):
 
     entry = AgentEntry("hermit", Habits, lambda game, settings: memoryless("hermit", settings))
     own = dataclasses.replace(jaxgames.registration("hex"), agents=(entry,), encoders={})
-    monkeypatch.setattr(agents, "registered", lambda name: own)
+    for module in (agents, others):
+        monkeypatch.setattr(module, "registered", lambda name: own)
     game = GAMES["hex/hex-3"]
     assert agents.make("hermit", game).name == "hermit"
     made = agents.make("hermit:patience=5,name=none", game)
