@@ -113,7 +113,8 @@ class HiddenGame(Game, Protocol):
         """The same game with nothing hidden, as it is played in the tree of a search from a drawn state.
 
         A game that hides nothing is its own open game. One that does hide something and has no other form, because a state is
-        played in the same way whoever sees it, is that too, and says `always_hidden = True`.
+        played in the same way whoever sees it, is that too, and says `always_hidden = True`. So does a game that hides
+        something and offers none of this.
         """
         ...
 

@@ -73,7 +73,7 @@ def observer_of(game: Game, kind: str | Callable[[Any, Array], Any], encoder: En
         raise ValueError(f"observation={kind!r}: must be arrays, planes, or a function of a state and a seat")
     if encoder is None:
         raise ValueError(f"observation='planes': {game.name} has no encoder; take arrays, or a function of a state and a seat")
-    if hides_something(game) and not encoder.shows_observation:
+    if not encoder.shows_observation and (hides_something(game) or getattr(game, "always_hidden", False)):
         raise ValueError(f"encoder={encoder.name!r}: shows what a seat of {game.name} does not see; take arrays")
 
     def see(state: Any, seat: Array) -> Array:

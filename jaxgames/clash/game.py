@@ -116,7 +116,7 @@ class Clash(GameBase):
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `observation.observe`."""
         checks.seat(player, 2)
-        return observation.observe(state, player)
+        return observation.observe(self.config, state, player)
 
     @property
     def open_game(self) -> Clash:

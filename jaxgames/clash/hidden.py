@@ -37,7 +37,6 @@ class Information:
     Attributes:
       view: the latest `Observation`.
       own_queue: int8 [4], the own queue as far as it is known.
-      own_seen: bool [C], cards of the own deck that have been seen.
       other_queue: int8 [4], the other's queue.
       other_hand: bool [C], cards that are known to be in the other's hand.
       other_seen: bool [C], cards of the other's deck that have been seen.
@@ -46,7 +45,6 @@ class Information:
 
     view: Observation
     own_queue: Array
-    own_seen: Array
     other_queue: Array
     other_hand: Array
     other_seen: Array
@@ -56,13 +54,11 @@ class Information:
 def init_information(config: ClashConfig, observation: Observation) -> Information:
     """Gives what a player knows of its first view."""
     rows = np.arange(len(config.table.cards))
-    seen = (rows == observation.hand[:, None]).any(0) | (rows == observation.next_card)
     nothing = jnp.zeros(len(rows), bool)
     queue = jnp.where(np.arange(QUEUE) == 0, observation.next_card, UNKNOWN).astype(jnp.int8)
     return Information(
         view=observation,
         own_queue=queue,
-        own_seen=seen,
         other_queue=jnp.full(QUEUE, UNKNOWN, jnp.int8),
         other_hand=nothing,
         other_seen=nothing,
@@ -85,7 +81,6 @@ def update_information(config: ClashConfig, info: Information, observation: Obse
     return Information(
         view=observation,
         own_queue=own_queue,
-        own_seen=info.own_seen | (rows == observation.next_card),
         other_queue=_pushed(info.other_queue, other),
         other_hand=hand,
         other_seen=info.other_seen | (rows == other),
@@ -113,14 +108,13 @@ def sample(config: ClashConfig, key: Array, info: Information) -> State:
 
     Which cards never seen the other's deck holds, which of its cards whose place is not known are in its hand and which in the
     queue, and in which order: all ways are as likely. What the other saves for is drawn as nothing. Of the own queue, cards
-    whose place is not known are drawn likewise.
+    whose place is not known are put there in any order.
     """
     lane = random_bits.lane_key(key)
     view = info.view
-    own_pool, other_pool = _pool(config, view.viewer), _pool(config, 1 - view.viewer)
-    other_hand, other_queue = _other_cards(info, other_pool, lane)
-    own_hidden = own_pool & ~info.own_seen
-    fresh = _draw(own_hidden, random_bits.fold(lane, _OWN_QUEUE), QUEUE)
+    other_hand, other_queue = _other_cards(info, _pool(config, 1 - view.viewer), lane)
+    placed = (np.arange(view.deck.shape[0]) == jnp.append(view.hand, info.own_queue)[:, None]).any(0)
+    fresh = _draw(view.deck & ~placed, random_bits.fold(lane, _OWN_QUEUE), QUEUE)
     own_queue = _filled(info.own_queue, fresh)
     return state_of(view, own_queue, other_hand.astype(jnp.int8), other_queue.astype(jnp.int8), info.other_elixir)
 

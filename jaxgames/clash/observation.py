@@ -1,4 +1,4 @@
-"""What a player sees: all of the arena, and of the hands its own, with the next card."""
+"""What a player sees: all of the arena, and of cards its own hand, the next one, and which its deck has."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import DRAW
 from jaxgames.clash.state import State
 
@@ -52,6 +54,7 @@ class Observation:
       elixir: int16 [], own.
       hand: int8 [4], own.
       next_card: int8 [], that comes into the own hand next.
+      deck: bool [C], the cards of the own deck; in which order they come is not seen.
       saving: int8 [], own.
       past: int8 [10, 3], own.
       other_past: int8 [10, 3], the cards and tiles that the other has played in its last ten steps: all have seen them.
@@ -65,6 +68,7 @@ class Observation:
     elixir: Array
     hand: Array
     next_card: Array
+    deck: Array
     saving: Array
     past: Array
     other_past: Array
@@ -73,7 +77,7 @@ class Observation:
     rewards: Array
 
 
-def observe(state: State, viewer: Array) -> Observation:
+def observe(config: ClashConfig, state: State, viewer: Array) -> Observation:
     """Gives what a player (int [], may be traced; out of range counts as 0) sees now, and nothing more."""
     second = jnp.asarray(viewer) == 1
 
@@ -92,6 +96,7 @@ def observe(state: State, viewer: Array) -> Observation:
         elixir=own(state.elixir),
         hand=own(state.hand),
         next_card=own(state.queue)[0],
+        deck=(np.arange(len(config.table.cards)) == jnp.append(own(state.hand), own(state.queue))[:, None]).any(0),
         saving=own(state.saving),
         past=own(state.past),
         other_past=pair(state.past)[1],

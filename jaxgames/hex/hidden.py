@@ -219,6 +219,9 @@ def _state(config: HexConfig, lane: LaneKey, info: Information, others: Bits) ->
         for edge in (0, 1)
     ]
     mover = jnp.where(view.to_move, view.player, 1 - view.player).astype(jnp.int8)
+    # Of a finished game the viewer knows who won it: by its reward, or later by its own chain. The mover of ours has lost.
+    chain = select(first, *(joined[0][player].overlaps(joined[1][player]) for player in (BLACK, WHITE)))
+    loser = jnp.where((view.reward > 0) | chain, 1 - view.player, view.player).astype(jnp.int8)
     turns = (view.own_turns, view.other_turns)
     tried = view.own.count() + known.count()  # each of the own attempts has placed a stone or run into one
     return State(
@@ -226,7 +229,7 @@ def _state(config: HexConfig, lane: LaneKey, info: Information, others: Bits) ->
         found=(select(first, known, met), select(first, met, known)),
         near=(joined[0][0], joined[0][1]),
         far=(joined[1][0], joined[1][1]),
-        player=mover,
+        player=jnp.where(view.terminated, loser, mover),
         turns=(jnp.where(first, *turns), jnp.where(first, turns[1], turns[0])),
         attempts=(tried + view.other_turns).astype(jnp.int16),
         last=jnp.int16(-1),

@@ -16,7 +16,8 @@ they come back sorted by row and column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -25,6 +26,7 @@ import numpy as np
 from jaxgames import replay
 from jaxgames.bitboard import Grid
 from jaxgames.bits import Bits
+from jaxgames.pommerman import rules
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
     BOMB_LIFE,
@@ -103,7 +105,7 @@ def from_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> St
         "step_count": arrays["s_step"].astype(np.int16),
         "terminated": np.zeros(states, bool),
         "seat_rewards": (np.zeros(states, np.int8),) * seats,
-        "final_rewards": (np.zeros(states, np.int8),) * seats if config.collapse_steps else (),
+        "ring_falls": np.zeros(states, bool) if config.collapse_steps else (),
     }
     return State(
         rigid=grid.from_numpy(board == Cell.RIGID),
@@ -130,10 +132,22 @@ def _bomber(numbers: np.ndarray, size: int) -> Bomber:
 def to_arrays(config: PommermanConfig, state: State) -> Arrays:
     """Turns a batch of states into recorded arrays, the inverse of `from_arrays` with bombs sorted by row and column.
 
+    The official environment saves a state when a ring of the board has fallen that nobody has seen fall yet, and so do these.
+
     Args:
       config: the variant.
       state: leaves [S].
     """
+    return shown_arrays(config, _compiled_collapse(config)(state) if config.collapse_steps else state)
+
+
+@functools.cache
+def _compiled_collapse(config: PommermanConfig) -> Callable[[State], State]:
+    return jax.jit(jax.vmap(functools.partial(rules.collapse, config)))
+
+
+def shown_arrays(config: PommermanConfig, state: State) -> Arrays:
+    """Gives the arrays of `to_arrays` with the board as everybody sees it now, for pictures."""
     grid = config.grid
     state = jax.tree.map(np.asarray, state)
     cell = np.stack([agent.cell for agent in state.bombers], axis=1).astype(np.int32)

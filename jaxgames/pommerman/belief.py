@@ -98,7 +98,6 @@ def _seen(config: PommermanConfig, before: State, ahead: State, observation: Obs
         )
         for seat, (known, place, cell, alive) in enumerate(zip(before.bombers, places, cells, observation.alive, strict=True))
     )
-    rewards = rules.seat_rewards(config, bombers, observation.step_count)
     return dataclasses.replace(
         before,
         rigid=rigid,
@@ -110,8 +109,8 @@ def _seen(config: PommermanConfig, before: State, ahead: State, observation: Obs
         messages=_messages(config, before, observation),
         step_count=observation.step_count,
         terminated=rules.is_over(config, bombers, observation.step_count),
-        seat_rewards=rewards,
-        final_rewards=rewards if config.collapse_steps else (),
+        seat_rewards=rules.seat_rewards(config, bombers, observation.step_count),
+        ring_falls=rules.ring_falls(config, observation.step_count),
     )
 
 

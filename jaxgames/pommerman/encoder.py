@@ -204,6 +204,9 @@ def search_view(config: PommermanConfig, state: State, seat: Array) -> SearchVie
 def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bool = False) -> Array:
     """The 23 planes of PommerLearn float32 [H, W, 23]; other agents in the order of their seats.
 
+    "bomb reach" and "own reach" hold eleventh parts of the blast strength, one more than what published data sets and networks
+    count (`pommerlearn_planes.as_published`).
+
     Args:
       config: the variant.
       view: of a seat.

@@ -34,6 +34,7 @@ class Pommerman(GameBase):
     config: PommermanConfig = PommermanConfig()
     name = "pommerman"
     view = "jaxgames.pommerman.view"
+    always_hidden = True  # what lies under wood, whose bombs are, and what others carry
 
     @property
     def num_players(self) -> int:

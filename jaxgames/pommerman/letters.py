@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from jaxgames import letters
-from jaxgames.pommerman.arrays import to_arrays
+from jaxgames.pommerman.arrays import shown_arrays
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Cell
 from jaxgames.pommerman.state import State
@@ -27,7 +27,7 @@ _CELLS = {
 
 def to_text(config: PommermanConfig, state: State) -> str:
     """Writes the board: 0 to 3 agents, # rigid, + wood, o bombs, * flames, and items: b bomb, r range, k kick."""
-    arrays = to_arrays(config, jax.tree.map(lambda leaf: np.asarray(leaf)[None], state))
+    arrays = shown_arrays(config, jax.tree.map(lambda leaf: np.asarray(leaf)[None], state))
     cells = {int(code): letter for code, letter in _CELLS.items()}
     cells |= {int(Cell.AGENT_0) + seat: str(seat) for seat in range(config.num_players)}
     rows = [[cells[code] for code in row] for row in arrays["s_board"][0].tolist()]

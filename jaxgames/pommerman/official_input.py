@@ -146,11 +146,11 @@ def _list(seen: Mapping[str, Any], name: str, what: str) -> list[Any]:
     return list(value)
 
 
-def _pair(seen: Mapping[str, Any], name: str, highest: int) -> tuple[int, int]:
-    what = f"two numbers in 0..{highest}"
+def _pair(seen: Mapping[str, Any], name: str, highest: int | None = None) -> tuple[int, int]:
+    what = "two integers" if highest is None else f"two numbers in 0..{highest}"
     values = _list(seen, name, what)
     pair = tuple(_whole(value, name) for value in values)
-    if len(pair) != 2 or not all(0 <= value <= highest for value in pair):
+    if len(pair) != 2 or not (highest is None or all(0 <= value <= highest for value in pair)):
         raise ValueError(f"{name}={_told(pair)}: must be {what}")
     return pair
 
@@ -226,5 +226,7 @@ def _seat(config: PommermanConfig, seen: Mapping[str, Any]) -> int:
 def _message(config: PommermanConfig, seen: Mapping[str, Any]) -> tuple[np.int8, ...]:
     if not config.has_messages:
         return ()
-    first, second = _pair(seen, "message", NUM_WORDS - 1)
-    return np.int8(first), np.int8(second)
+    words = _pair(seen, "message")
+    if not all(0 <= word < NUM_WORDS for word in words):  # a teammate may say anything, and the environment passes it on
+        words = (0, 0)
+    return np.int8(words[0]), np.int8(words[1])

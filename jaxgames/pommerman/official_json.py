@@ -258,11 +258,8 @@ def _with_end(config: PommermanConfig, state: State) -> State:
     agents = jax.tree.map(jnp.asarray, state.bombers)
     over = bool(rules.is_over(config, agents, jnp.asarray(state.step_count)))
     over = over and int(state.step_count) not in config.collapse_steps
-    facts: dict[str, Any] = {"terminated": np.bool_(over)}
-    if over and config.collapse_steps:
-        rewards = rules.seat_rewards(config, agents, jnp.asarray(state.step_count))
-        facts["final_rewards"] = tuple(np.int8(reward) for reward in rewards)
-    return dataclasses.replace(state, **facts)
+    terminated: Any = np.bool_(over)
+    return dataclasses.replace(state, terminated=terminated)
 
 
 # --- one value ---------------------------------------------------------------------------------------------------------

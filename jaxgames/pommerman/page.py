@@ -13,7 +13,7 @@ from jaxgames.page import Move
 from jaxgames.pommerman import belief, view
 from jaxgames.pommerman import constants as rules
 from jaxgames.pommerman import view_parts as parts
-from jaxgames.pommerman.arrays import to_arrays
+from jaxgames.pommerman.arrays import shown_arrays
 
 _SIDE, _MARGIN, _CARD = 640, 10, 56
 _NAMES = ("stop", "up", "down", "left", "right", "bomb")
@@ -45,7 +45,7 @@ class Page(page.Board):
         size = self.game.config.board_size
         fog = self._fog(state, seat)
         recording = self._recording(state, seat)
-        body = view.position(recording, 0) if seat is None else _seen(recording, fog)
+        body = view.position(recording, 0) if seat is None else _seen(recording, fog, self._known_dead(seat))
         shade = "".join(
             f"<rect x='{40 * column}' y='{40 * row}' width='40' height='40'/>" for row, column in np.argwhere(fog).tolist()
         )
@@ -106,9 +106,13 @@ class Page(page.Board):
         away = np.abs(np.arange(size) - row)[:, None], np.abs(np.arange(size) - column)[None]
         return (away[0] > radius) | (away[1] > radius)
 
+    def _known_dead(self, seat: int) -> Sequence[int]:
+        """The seats of whom a player knows where they lie if they are dead: in fog not those of others."""
+        return range(self.game.num_players) if self.game.config.view_radius is None else (seat,)
+
     def _recording(self, state: Any, seat: int | None) -> parts.Recording:
         shown = state if seat is None else belief.without_hidden(state)
-        return parts.read(to_arrays(self.game.config, jax.tree.map(lambda leaf: np.asarray(leaf)[None], shown)), indices=(0,))
+        return parts.read(shown_arrays(self.game.config, jax.tree.map(lambda leaf: np.asarray(leaf)[None], shown)), indices=(0,))
 
     def _card(self, recording: parts.Recording, seat: int, viewer: int | None) -> str:
         """Who plays a seat and whether it lives; what it carries, if that may be known."""
@@ -134,7 +138,7 @@ class Page(page.Board):
         )
 
 
-def _seen(recording: parts.Recording, fog: np.ndarray) -> str:
+def _seen(recording: parts.Recording, fog: np.ndarray, known_dead: Sequence[int]) -> str:
     """What stands on the cells in view, as `view.position` draws it; whose bombs are is not told."""
     board, lives, agents = recording.board[0], np.where(fog, -1, recording.flame_lives[0]), recording.agents[0].tolist()
     codes = (rules.Cell.RIGID, rules.Cell.WOOD, rules.Cell.EXTRA_BOMB, rules.Cell.INCREASE_RANGE, rules.Cell.KICK)
@@ -145,7 +149,7 @@ def _seen(recording: parts.Recording, fog: np.ndarray) -> str:
         cells = [(row, column) for row, column in np.argwhere(lives == life).tolist()]
         body.append(f'<path fill="url(#f{life})" d="{parts.flame_path(cells)}"/>')
     here = [(seat, row, column, alive) for seat, (row, column, alive, *_) in enumerate(agents) if not fog[row, column]]
-    body += [parts.remains(seat, row, column) for seat, row, column, alive in here if not alive]
+    body += [parts.remains(seat, row, column) for seat, row, column, alive in here if not alive and seat in known_dead]
     for row, column, _, life, *_ in recording.bombs[0].tolist():
         if not fog[row, column]:
             body.append(parts.in_cell("bx", row, column, f'stroke-dashoffset="{parts.fuse_offset(life)}"'))

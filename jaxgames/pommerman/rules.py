@@ -83,7 +83,7 @@ def step(config: PommermanConfig, state: State, actions: Array) -> State:
 
 def transition(config: PommermanConfig, state: State, actions: Array) -> State:
     """`step` (actions int32 [P]) without the rule that a finished game stays as it is: the official environment goes on."""
-    grid = config.grid
+    grid, state = config.grid, collapse(config, state)
     moves, messages = split_actions(config, actions)
 
     # S1: flames age. A hidden item is lost where an older flame dies under a younger one.
@@ -117,8 +117,7 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
 
     # S13: the clock, the end, the rewards.
     step_count = state.step_count + jnp.int16(1)
-    rewards = seat_rewards(config, agents, step_count)
-    after = State(
+    return State(
         rigid=state.rigid,
         wood=state.wood - blast,
         items=sliced.drop(items, blast & visible),
@@ -128,10 +127,9 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
         messages=_heard(state.bombers, messages),
         step_count=step_count,
         terminated=is_over(config, agents, step_count),
-        seat_rewards=rewards,
-        final_rewards=rewards if config.collapse_steps else (),
+        seat_rewards=seat_rewards(config, agents, step_count),
+        ring_falls=ring_falls(config, step_count),
     )
-    return collapse(config, after)
 
 
 def _pick_up(config: PommermanConfig, agent: Bomber, found: Bits, items: tuple[Bits, ...]) -> Bomber:
@@ -209,22 +207,22 @@ def winners(config: PommermanConfig, state: State) -> tuple[Array, ...]:
 
 
 def standing(config: PommermanConfig, state: State) -> tuple[Array, ...]:
-    """Gives int8 [] per seat: the rewards that ended a finished game, those of the position while it runs."""
-    rewards = seat_rewards(config, state.bombers, state.step_count)
-    return select(state.terminated, state.final_rewards, rewards) if config.collapse_steps else rewards
+    """Gives the rewards of the position, int8 [] per seat: in a finished game those that ended it."""
+    return seat_rewards(config, state.bombers, state.step_count)
 
 
 def collapse(config: PommermanConfig, state: State) -> State:
     """Turns a ring of the board into rigid walls when its time has come.
 
-    It comes after the end and the rewards of the step were settled, so a death by collapse counts from the next step on.
+    Officially it comes last in a step, when its observations, end and rewards are settled: nobody sees it, and no death by it
+    counts, before the next step. So a step begins with it here, and a state is what is seen.
     """
-    if not config.collapse_steps:
+    if isinstance(state.ring_falls, tuple):
         return state
     grid = config.grid
     ring = grid.empty
     for index, when in enumerate(config.collapse_steps):
-        ring = ring | _ring(grid, index).when(state.step_count == when)
+        ring = ring | _ring(grid, index).when(state.ring_falls & (state.step_count == when))
     crushed = state.bombs.cells & ring
     agents = []
     for seat, agent in enumerate(state.bombers):
@@ -238,7 +236,13 @@ def collapse(config: PommermanConfig, state: State) -> State:
         flames=sliced.drop(state.flames, ring),
         bombs=_drop_bombs(state.bombs, ring),
         bombers=tuple(agents),
+        ring_falls=jnp.zeros_like(state.ring_falls),
     )
+
+
+def ring_falls(config: PommermanConfig, step_count: Array) -> Array | tuple[()]:
+    """Says whether a ring falls after a step (int16 []), as in `State`."""
+    return (step_count == np.array(config.collapse_steps, np.int16)).any() if config.collapse_steps else ()
 
 
 def _ring(grid: Grid, index: int) -> Bits:

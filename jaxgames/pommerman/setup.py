@@ -67,7 +67,7 @@ def start_state(config: PommermanConfig, rigid: Bits, wood: Bits, items: tuple[B
         step_count=jnp.int16(0),
         terminated=jnp.bool_(False),
         seat_rewards=(jnp.int8(0),) * config.num_players,
-        final_rewards=(jnp.int8(0),) * config.num_players if config.collapse_steps else (),
+        ring_falls=jnp.bool_(False) if config.collapse_steps else (),
     )
 
 

@@ -74,8 +74,8 @@ class State:
       step_count: int16 [].
       terminated: bool [], the game is over; further steps change nothing.
       seat_rewards: int8 [] per seat, as the official environment reported them for the last step.
-      final_rewards: where the board collapses: the same, but kept when a finished game is stepped on; otherwise (). A collapse
-        comes after the end and may kill winners, so there the position does not tell how the game ended.
+      ring_falls: where the board collapses: bool [], a ring turns into walls before the next step, which nobody sees yet;
+        otherwise ().
     """
 
     rigid: Bits
@@ -88,7 +88,7 @@ class State:
     step_count: Array
     terminated: Array
     seat_rewards: tuple[Array, ...]
-    final_rewards: tuple[Array, ...]
+    ring_falls: Array | tuple[()]
 
     @property
     def rewards(self) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxgames import checks
 from jaxgames.pommerman import view_parts as parts
-from jaxgames.pommerman.arrays import to_arrays
+from jaxgames.pommerman.arrays import shown_arrays
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Cell
 from jaxgames.pommerman.rules import winners as winners_of
@@ -25,7 +25,7 @@ __all__ = ["animate", "animate_recording", "draw", "draw_recording"]
 
 def draw(config: PommermanConfig, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
     """Draws one position; see `draw_recording`."""
-    return draw_recording(to_arrays(config, jax.tree.map(lambda leaf: leaf[None], state)), 0, names=names, caption=caption)
+    return draw_recording(shown_arrays(config, jax.tree.map(lambda leaf: leaf[None], state)), 0, names=names, caption=caption)
 
 
 def animate(config: PommermanConfig, states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
@@ -43,7 +43,7 @@ def animate(config: PommermanConfig, states: State, actions: np.ndarray | None =
     del actions
     checks.film(states)
     winners = [seat for seat, won in enumerate(winners_of(config, jax.tree.map(lambda leaf: leaf[-1], states))) if won]
-    arrays, teams = to_arrays(config, states), config.is_team
+    arrays, teams = shown_arrays(config, states), config.is_team
     return animate_recording(arrays, names=names, teams=teams, winners=winners, max_steps=config.max_steps)
 
 

@@ -61,6 +61,9 @@ class Page(page.Board):
             if action == self.game.pass_action:
                 found.append(Move(action, "pass"))
                 continue
+            if not 0 <= action < len(ways.inside) or not ways.inside[action]:
+                found.append(Move(action, f"action {action}, which is not legal"))  # of a saved game, or a careless agent
+                continue
             ends = int(ways.start[action]), int(ways.end[action])
             found.append(Move(action, "–".join(cell_name(config, cell) for cell in ends), tuple(f"c{cell}" for cell in ends)))
         return found

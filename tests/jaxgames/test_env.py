@@ -379,6 +379,10 @@ def test_all_seats_at_once():
         ({"opponents": ["random", "path"]}, "2 given, must be one for all, or 1"),
         ({"observation": "pixels"}, "observation='pixels'"),
         ({"observation": "planes"}, "shows what a seat of hex does not see"),
+        (
+            {"game": "pommerman-ffa-v1", "observation": "planes", "encoder": "pommerlearn"},
+            "encoder='pommerlearn': shows what a seat of pommerman does not see",
+        ),
         ({"encoder": "none", "observation": "planes"}, "encoder='none': must be one of alphaze"),
         ({"encoder": "alphaze"}, "encoder='alphaze': needs observation='planes'"),
         (

@@ -106,11 +106,14 @@ def test_stratego():
     told = words_of(board.picture(states[0], 0))
     assert "marshal" in told and "spy" not in told and "scout" in told and told.count("?") == 2
     assert "Hidden: 1 flag, 1 spy" in board.status(states[0], 0)
-    from jaxgames.stratego.moves import action_of
+    from jaxgames.stratego.moves import action_of, table
 
     moves = can_make(game, board, states[0], 0, [action_of(game.config, 1, cell, 0) for cell in (2, 3, 1 + columns)])
     assert moves["b1–d1"].spots == ("c1", "c3")
     assert board.told(states[0], 1, action_of(game.config, int(enemies[1]), int(enemies[1]) - columns, 1), 0) != ""
+    beyond = np.flatnonzero(~table(game.config, 0).inside)[-1].item()
+    (move,) = board.moves(numbers_of(states[0]), 0, [beyond])
+    assert (move.name, move.spots) == (f"action {beyond}, which is not legal", ())
 
 
 def test_hero_academy():
@@ -228,6 +231,8 @@ def test_pommerman_in_fog():
     words = (np.int8(0), np.int8(0))
     one, two = (dataclasses.replace(state, messages=(words,) * 4 if config.has_messages else ()) for state in (one, two))
     board = hides(game, 0, one, two)
+    fallen = [dataclasses.replace(one.bombers[3], cell=np.int8(cell), alive=np.bool_(False)) for cell in (23, 119)]
+    hides(game, 0, *(dataclasses.replace(one, bombers=(*one.bombers[:3], bomber)) for bomber in fallen))
     moves = can_make(game, board, one, 0, [0, 2, 4, 5])
     assert moves["down"].spots == ("c11",) and moves["right"].spots == ("c1",) and moves["stop"].spots == ()
     assert board.keys["ArrowUp"] == 1 and board.keys[" "] == 5

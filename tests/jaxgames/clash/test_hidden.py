@@ -50,6 +50,21 @@ def test_all_hands_and_queues_are_as_likely_before_anything_is_seen():
     assert stats.chisquare(first).pvalue > 1e-3
 
 
+def test_the_own_deck_is_known_where_decks_are_drawn():
+    game = jaxgames.make("clash", "toy", decks=((), ()), pool=(*BEGINNER_DECK, "valkyrie", "wizard", "mini-pekka", "hog-rider"))
+    state = jax.device_get(jax.jit(game.init)(jax.random.key(3)))
+    begin = jax.jit(lambda state, seat: game.init_information(seat, game.observe(state, seat)))
+    draw = jax.jit(jax.vmap(game.sample_hidden, (0, None)))
+    for seat in (0, 1):
+        info = begin(state, np.int32(seat))
+        drawn = jax.device_get(draw(jax.random.split(jax.random.key(1), 64), info))
+        decks = np.sort(np.concatenate([drawn.hand, drawn.queue], 2))
+        truth = np.sort(np.concatenate([state.hand, state.queue], 1))
+        assert (decks[:, seat] == truth[seat]).all() and (drawn.queue[:, seat, 0] == state.queue[seat, 0]).all()
+        assert len(np.unique(drawn.queue[:, seat], axis=0)) == 6, "in which order its other three come is not known"
+        assert len(np.unique(decks[:, 1 - seat], axis=0)) > 50, "of the other's nothing is known"
+
+
 def test_a_played_card_comes_back_after_four_others():
     first, second, third, fourth, fifth = CARDS[:5]
     hands, queues, _ = worlds(information([first, second]))

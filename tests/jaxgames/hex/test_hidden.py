@@ -245,6 +245,19 @@ def test_without_hidden_stones_the_state_itself_comes_back():
         assert all(jax.tree.leaves(same)), name
 
 
+@pytest.mark.parametrize("cells", [(0, 1, 3, 4, 6), (0, 0)], ids=["a chain", "an illegal move"])
+def test_of_a_finished_game_worlds_have_the_same_winner(cells):
+    game = Hex(HexConfig(3))
+    state, step = game.init(), jax.jit(functools.partial(rules.step, game.config))
+    for cell in cells:
+        state = step(state, jnp.int32(cell))
+    assert state.terminated
+    for seat in (0, 1):
+        info = dataclasses.replace(nothing_known(game), view=game.observe(state, seat))
+        drawn = _drawn(game, jax.random.split(jax.random.key(0), 4), info).state
+        np.testing.assert_array_equal(jax.vmap(game.outcome)(drawn), [game.outcome(state)] * 4)
+
+
 @functools.partial(jax.jit, static_argnums=0)
 def _counts(game, infos):
     return jax.vmap(functools.partial(hidden.count_distribution, game.config))(infos)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from jaxgames.pommerman import interop, rules
+from jaxgames.pommerman.arrays import unpack
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.game import Pommerman
-from jaxgames.pommerman.replay import replay
+from jaxgames.pommerman.replay import observe_batch, replay
 from jaxgames.pommerman.state import Bomber
 from tests.jaxgames.pommerman import recordings
 from tests.jaxgames.pommerman.damage import damaged, faults, small
@@ -222,9 +223,11 @@ def test_what_a_collapse_does_to_a_ring():
     assert after.men[0] == Man(ammo=3, alive=False, cell=(0, 0)), "its bomb vanished without exploding"
     assert after.men[3].ammo == 10
     assert after.men[1] == Man(cell=(2, 3))
-    again = interop.from_arrays(COLLAPSE, interop.to_arrays(COLLAPSE, after.state))
-    assert equal(again.items, after.state.items), "nothing is left under the walls"
-    assert equal(again.bombs, after.state.bombs)
+    saved = interop.from_arrays(COLLAPSE, interop.to_arrays(COLLAPSE, after.state))
+    assert not any(unpack(COLLAPSE.grid, plane)[0, RINGS == 0].any() for plane in saved.items), "nothing is left under the walls"
+    for following in (play(after.state, config=COLLAPSE), play(saved, config=COLLAPSE)):
+        assert (following.board[RINGS == 0] == 1).all() and following.men[0] == after.men[0]
+        assert following.bombs == {(5, 5): Bomb(owner=1, life=3)} and following.men[3].ammo == 10
 
 
 def test_a_death_by_collapse_counts_from_the_next_step_on():
@@ -232,6 +235,24 @@ def test_a_death_by_collapse_counts_from_the_next_step_on():
     assert not steps[0].men[0].alive
     assert (steps[0].done, steps[0].rewards) == (False, (0, 0, -1, -1))
     assert (steps[1].done, steps[1].rewards) == (True, (-1, 1, -1, -1))
+
+
+def test_a_collapse_is_seen_one_step_late():
+    """Its walls, and that bombers and bombs are gone."""
+    start = position("0..b\n.\n..1", config=COLLAPSE, step=498, bombs={(0, 8): Bomb(life=7)})
+    steps = play_on(start, (), (), (), config=COLLAPSE)
+    seen = [_seen_by_the_second(step.state) for step in steps]
+    for before, dictionary in zip((499, 500, 501), seen, strict=True):
+        assert dictionary["step_count"] == before
+        ring = dictionary["board"][RINGS == 0]
+        assert (ring == 1).all() == (before == 501) and (10 in ring) == (3 in ring) == (6 in ring) == (before < 501)
+        assert dictionary["alive"] == ([11] if before == 501 else [10, 11])
+        assert (dictionary["bomb_life"] > 0).any() == (before < 501)
+    assert [step.men[0].alive for step in steps] == [True, False, False], "what is saved has it at once"
+
+
+def _seen_by_the_second(state):
+    return interop.observation_dict(COLLAPSE, jax.tree.map(lambda leaf: leaf[0], observe_batch(COLLAPSE, state, 1)))
 
 
 def test_a_winner_crushed_by_the_collapse_has_won():

@@ -22,7 +22,7 @@ def recorded():
     """By recording its arrays, and the keys of its states without and with rigid walls; all are compiled as one batch."""
     look = jax.jit(jax.vmap(lambda state: (state_key(state), state_key(state, include_rigid=True))))
     found = [recordings.states(name)[1:] for name in recordings.GAMES]
-    states = [dataclasses.replace(state, messages=(), final_rewards=()) for _, state in found]
+    states = [dataclasses.replace(state, messages=(), ring_falls=()) for _, state in found]
     counts = [len(state.step_count) for state in states]
     keys = look(jax.tree.map(lambda *leaves: np.concatenate(leaves), *states))
     parts = [np.split(np.asarray(each), np.cumsum(counts)[:-1]) for each in keys]

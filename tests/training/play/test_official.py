@@ -201,8 +201,15 @@ def test_what_is_missing_is_named(seen):
         with pytest.raises(ValueError, match=f"^observation: {name} is missing"):
             observation_from_dict(config, {key: value for key, value in seen.items() if key != name})
     of_team = {**seen, "game_type": GameType.RADIO, "teammate": 10, "enemies": [11, 13]}
-    with pytest.raises(ValueError, match=r"^message=\(1,\): must be two numbers in 0\.\.8"):
+    with pytest.raises(ValueError, match=r"^message=\(1,\): must be two integers"):
         observation_from_dict(jaxgames.make("pommerman", "radio").config, {**of_team, "message": [1]})
+
+
+@pytest.mark.parametrize(("said", "heard"), [((8, 8), (8, 8)), ((9, 0), (0, 0)), ((3, -1), (0, 0)), ((10**9, 3), (0, 0))])
+def test_words_that_a_teammate_cannot_mean_are_silence(seen, said, heard):
+    of_team = {**seen, "game_type": GameType.RADIO, "teammate": 10, "enemies": [11, 13], "message": said}
+    observation = observation_from_dict(jaxgames.make("pommerman", "radio").config, of_team)
+    assert observation.message == heard
 
 
 @pytest.mark.parametrize("obs", [None, {}, {"board": None}])
