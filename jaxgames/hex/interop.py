@@ -127,7 +127,7 @@ def attempt(config: HexConfig, state: State, cell: int | str) -> State:
 
 
 def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[np.ndarray, np.ndarray] | None = None) -> State:
-    """Makes a state that is not finished from a board.
+    """Makes a state that is not finished from a board, also one that no game comes to: anybody may be to move.
 
     Args:
       config: the variant.
