@@ -17,7 +17,8 @@ from jaxgames.clash.state import State
 from jaxgames.platforms import for_all_platforms
 from jaxgames.random_bits import lane_key
 
-GAME = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3, value="towers")
+FASTER = {"double_from_tick": 593, "triple_from_tick": 595}  # shortly before the end, for the one test that looks at it
+GAME = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3, value="towers", **FASTER)
 CONFIG = GAME.config
 ROWS = {key: CONFIG.table.card_ids[key] for key in BEGINNER_DECK}
 KEY = jax.random.key(0)
@@ -137,6 +138,13 @@ def test_a_card_without_slots_waits():
     assert state.alive[0, 3:].sum() == 5 and state.elixir[0] == 280
     legal = legal_actions(scene.state)[0]
     assert legal[play(0, 9, 10)] and not legal[play(1, 0, 0) : play(2, 0, 0)].any()
+
+
+def test_elixir_comes_once_then_twice_and_then_three_times_as_fast():
+    scene = battle()
+    scene.arrays["tick"][...] = CONFIG.triple_from_tick - 3
+    scene.arrays["elixir"][:] = (100, 271)
+    assert after(scene, rules.WAIT).elixir.tolist() == [100 + 1 + 2 + 2 + 3 + 3, 280]
 
 
 @pytest.mark.parametrize("action", [-1, -(2**31), rules.NUM_ACTIONS, 2**31 - 1])

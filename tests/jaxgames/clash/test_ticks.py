@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgames.clash import ending, interactions
+from jaxgames.clash.constants import KING
 from jaxgames.clash.interactions import CONFIG
 from jaxgames.clash.scene import Scene, absolute, film
 
@@ -245,6 +246,17 @@ def test_slots_of_fallen_towers_stay_empty(scene):
 def test_scenes_tell_what_is_wrong(scene, call, message):
     with pytest.raises(ValueError, match=message):
         call(scene)
+
+
+def test_two_kings_that_fall_in_one_tick_are_a_draw_whatever_else_stands(scene):
+    scene.arrays["tick"][...] = CONFIG.regular_ticks - 1  # from the next one on more towers would win
+    scene.arrays["alive"][1, 0] = False
+    scene.arrays["hp"][:, KING] = 1
+    for player, y in ((0, 29000), (1, 3000)):
+        scene.cast(player, "arrows", 9000, y, ticks=1)
+    shown = film(CONFIG, scene.state, 1)
+    assert not shown.alive[1, :, KING].any() and shown.alive[1, 0, :KING].all()
+    assert (shown.winner[1], shown.terminated[1], shown.seat_rewards[1].tolist()) == (2, True, [0, 0])
 
 
 @pytest.mark.parametrize("tiebreak, winner", [("draw", 2), ("lowest_tower_hp", 1)])

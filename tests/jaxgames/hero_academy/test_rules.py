@@ -88,8 +88,8 @@ def test_each_assault_square_that_is_held_adds_to_the_damage_of_crystals(held, b
     assert int(combat.assault_bonus(config, sides)) == bonus
 
 
-def test_living_enemies_block_the_line_of_sight_and_nobody_else():
-    for blocker, blocked in (("k", True), ("K", False), (("k", 0, 0), False)):
+def test_living_enemies_and_their_crystals_block_the_line_of_sight_and_nobody_else():
+    for blocker, blocked in (("k", True), ("x", True), ("K", False), ("X", False), (("k", 0, 0), False)):
         state = position({(2, 3): "A", (4, 3): blocker, (5, 3): "w"})
         assert (act((2, 3), (5, 3)) not in legal(state)) == blocked
 
@@ -103,10 +103,35 @@ def test_a_knight_pushes_unless_something_stands_behind():
     assert (kind(over, 4, 3), board(over)["unit_owner"][3, 4]) == (units.WIZARD, 2)
 
 
+@pytest.mark.parametrize(("player", "edge", "pushes"), [(0, 8, True), (0, 0, False), (1, 0, True), (1, 8, False)])
+def test_a_knight_pushes_others_onto_their_own_deploy_square_but_not_onto_its_own(player, edge, pushes):
+    knight, wizard = ("K", "w") if player == 0 else ("k", "W")
+    start, beside = (6, 7) if edge == 8 else (2, 1)
+    state = position({(start, 0): knight, (beside, 0): wizard}, player=player)
+    hit = after(state, act((start, 0), (beside, 0)))
+    empty, stands = (beside, edge) if pushes else (edge, beside)
+    assert (kind(hit, empty, 0), hit_points(hit, stands, 0)) == (units.EMPTY, 600)
+
+
 def test_lightning_goes_on_straight_then_to_the_best_neighbour():
     state = position({(2, 3): "W", (4, 3): "k", (5, 3): "k", (5, 4): "k", (4, 4): "k"})
     hit = after(state, act((2, 3), (4, 3)))
     assert [hit_points(hit, *at) for at in ((4, 3), (5, 3), (5, 4), (4, 4))] == [800, 850, 888, 1000]
+
+
+def test_of_neighbours_as_good_lightning_goes_to_the_left_one_and_not_down():
+    hit = after(position({(2, 3): "W", (3, 2): "k", (2, 2): "k", (3, 3): "k"}), act((2, 3), (3, 2)))
+    assert [hit_points(hit, *at) for at in ((3, 2), (2, 2), (3, 3))] == [800, 850, 888]
+
+
+def test_lightning_goes_on_from_a_crystal_that_has_just_fallen():
+    first = {(2, 3): "W", (4, 3): ("x", 100, 0), (5, 3): "k"}
+    for things, last in ((first, False), ({(0, 2): "X", **first}, True)):
+        hit = after(position(things, crystals=not last), act((2, 3), (4, 3)))
+        assert (kind(hit, 4, 3), hit_points(hit, 5, 3)) == (units.EMPTY, 850)
+        assert (bool(hit.terminated), int(hit.winner), int(hit.action_points)) == (last, 0 if last else -1, 4)
+    then = after(position({(2, 3): "W", (4, 3): "k", (5, 3): ("x", 150, 0), (6, 3): "k"}), act((2, 3), (4, 3)))
+    assert (kind(then, 5, 3), hit_points(then, 6, 3)) == (units.EMPTY, 888)
 
 
 def test_a_cleric_heals_the_living_and_revives_the_fallen():
@@ -166,6 +191,23 @@ def test_the_last_crystal_wins_at_once_and_the_last_unit_at_the_end_of_a_turn():
     assert (bool(over.terminated), int(over.winner)) == (True, 0)
     worth = jax.jit(lambda state: (GAME.outcome(state), GAME.heuristic(state)))(over)
     assert np.asarray(worth).tolist() == [[1.0, -1.0]] * 2
+
+
+def test_one_without_units_against_one_without_crystals_is_a_draw():
+    state = position({(8, 2): ("x", 100, 0), (7, 4): "k"}, hand=["inferno"], deck=("potion",))
+    over = after(state, play("inferno", (8, 2)))
+    assert (bool(over.terminated), int(over.winner), np.asarray(over.rewards).tolist()) == (True, -1, [0.0, 0.0])
+
+
+def test_a_turn_that_ends_without_any_unit_is_a_draw_unless_some_are_still_to_come():
+    state = position({(2, 3): ("K", 0, 0), (7, 4): ("k", 0, 0)}, hand=["inferno"], deck=("potion",))
+    burnt = after(state, play("inferno", (7, 4)))
+    assert not bool(burnt.terminated)
+    over = after(burnt, LAYOUT.end_turn)
+    assert (bool(over.terminated), int(over.winner), np.asarray(over.rewards).tolist()) == (True, -1, [0.0, 0.0])
+    for held, left in (((), ("knight",)), (("ninja",), ())):
+        later = after(position({}, hand=held, other_hand=held, deck=left), LAYOUT.end_turn)
+        assert (bool(later.terminated), int(later.player)) == (False, 1)
 
 
 def test_the_turn_limit_is_a_draw_even_if_the_crystals_have_fallen():

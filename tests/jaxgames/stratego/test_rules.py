@@ -68,6 +68,14 @@ def test_who_cannot_move_loses():
     assert after.terminated and int(after.winner) == 0
 
 
+def test_who_has_moved_wins_even_if_then_neither_can_move():
+    """The last two pieces that move take each other."""
+    for config in (CONFIG, P2SRO):
+        after = play(position("YNaaa aaaaP aa_aD aaaaa MaaaB", config), "e3e4", config=config)
+        assert board(after, config) == "YNaaa aaaaa aa_aa aaaaa MaaaB"
+        assert after.terminated and int(after.winner) == 0 and after.rewards.tolist() == [1, -1]
+
+
 def test_too_many_moves_are_a_draw():
     state = position("YaaaO aaaaa aa_aa aaaaa MaaaC", turn=f"r {CONFIG.max_plies - 1}")
     after = play(state, "e1e2")
@@ -112,6 +120,14 @@ def test_a_piece_goes_to_and_fro_only_so_often():
     met = play(state, "a2a3", "e5e4", "a3a2", "e4e2", "a2a3", "e2a2", config=P2SRO)
     assert "a3a2" in {moves.move_text(P2SRO, action, 0) for action in interop.legal_list(P2SRO, met)}
     assert board(play(met, "a3a2", config=P2SRO), P2SRO).split()[3][0] == "e"
+
+
+def test_a_piece_that_follows_another_one_goes_to_and_fro_once_less():
+    """The two-square rule knows cells alone: who enters the one that was just left is taken to have come back to it."""
+    state = position("YaaaO aaaaa aa_aa ELaaa MaaaC", P2SRO)
+    state = play(state, "a2a3", "e5e4", "b2a2", "e4e5", "a2b2", "e5d5", config=P2SRO)
+    names = {moves.move_text(P2SRO, action, 0) for action in interop.legal_list(P2SRO, state)}
+    assert "b2a2" not in names and {"b2b1", "b2b3", "b2c2", "a3a2"} <= names
 
 
 def test_a_scout_may_go_on_beyond_the_forbidden_cell():
