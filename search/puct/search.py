@@ -255,10 +255,10 @@ class _Search:
             offered = jnp.where(mine, tree.actions(root_node)[:, None], game.pass_action)
             legal = jnp.where(mine, (tree.prior(root_node) > 0)[:, None], jnp.arange(tree.num_candidates) == 0)
         root = tree.row(root_node)
-        found = _arms_of(tree, root)
+        found = _arms_of(tree, root_node)
         counts, known = found.visits.astype(jnp.float32), found.values
         if settings.mcts_solver:  # what is lost is out before anything is corrected
-            counts, known = without_lost(counts, known, found.lost)
+            counts, known = without_lost(counts, known, found.lost, found.untried)
         weight = corrected_visits(counts, known, settings.q_veto, settings.q_weight)
         if settings.mcts_solver:
             weight = jnp.where(found.won.any(-1, keepdims=True), found.won.astype(jnp.float32), weight)
@@ -286,17 +286,19 @@ class _Arms(NamedTuple):
       visits: int32.
       values: float32, the mean for who moves; -1 where it was not tried.
       won, lost: bool, proven.
+      untried: float32, the priors of arms that were not opened; 0 of others.
     """
 
     visits: Array
     values: Array
     won: Array
     lost: Array
+    untried: Array
 
 
-def _arms_of(tree: Tree, root: Array) -> _Arms:
-    """Gathers by arm what lies in the rows of roots [B] by child, in the order in which these were opened."""
-    root = root[:, None]
+def _arms_of(tree: Tree, node: Array) -> _Arms:
+    """Gathers by arm what lies in the rows of nodes int32 [B] by child, in the order in which these were opened."""
+    root = tree.row(node)[:, None]
     column = 1 + jnp.arange(tree.num_children)
     opened = column <= tree.whole(root, OPENED)
     arm = jnp.where(opened, tree.whole(root, ARM, column), tree.num_candidates)
@@ -311,4 +313,5 @@ def _arms_of(tree: Tree, root: Array) -> _Arms:
         return jnp.where(here.any(1), summed, fill).astype(numbers.dtype)
 
     won, lost = ((here & (proven == result)[:, :, None]).any(1) for result in (1, -1))
-    return _Arms(by_arm(visits), by_arm(rate, -1.0), won, lost)
+    untried = jnp.where(here.any(1), 0.0, tree.prior(node))
+    return _Arms(by_arm(visits), by_arm(rate, -1.0), won, lost, untried)

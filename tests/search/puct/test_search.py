@@ -16,7 +16,7 @@ from search.planner import size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct import walk
 from search.puct.settings import Settings
-from tests.emitters import NO_MULTI_OUTPUT_FUSION
+from tests.emitters import NEWER_EMITTERS, NO_MULTI_OUTPUT_FUSION
 from tests.jaxgames.hex.playing import at
 from tests.processes import run_python
 from tests.random_tree import RandomTree
@@ -52,13 +52,21 @@ def random_roots():
     return game, keys, jax.device_get(jax.jit(jax.vmap(game.init))(keys))
 
 
-def test_root_visits_in_a_random_tree_equal_those_of_mctx():
-    """The visits of mctx are constants here, because mctx takes long to compile; the next test computes them again."""
+@pytest.mark.parametrize("proves", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_root_visits_in_a_random_tree_equal_those_of_mctx(proves):
+    """The visits of mctx are constants here, because mctx takes long to compile; the next test computes them again.
+
+    Proofs change nothing: what ends here is neither won nor lost for certain, but worth something between.
+    """
     (game, keys, states), batch = random_roots(), len(OF_MCTX)
-    settings = dataclasses.replace(puct.MCTX, num_simulations=80)
+    settings = dataclasses.replace(puct.MCTX, num_simulations=80, mcts_solver=proves)
     planner = puct.puct(game, lambda params, states, seats: game.opinion(states), settings)
     seats, ones = np.zeros(batch, np.int32), np.ones(batch, bool)
-    plan = jax.jit(lambda keys, states: planner.plan(None, keys, planner.init(batch), states, seats, ones)[0])(keys, states)
+    run = jax.jit(
+        lambda keys, states: planner.plan(None, keys, planner.init(batch), states, seats, ones)[0],
+        compiler_options=NEWER_EMITTERS if proves else None,
+    )
+    plan = run(keys, states)
     assert plan.visit_counts[:, 0].tolist() == OF_MCTX
 
 
