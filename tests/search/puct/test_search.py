@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import math
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +30,7 @@ from tests.search.puct.guided_hex import (
     ONE,
     PLANNERS,
     STEP,
+    ZERO,
     evaluate,
     open_node,
     own,
@@ -212,6 +214,16 @@ def test_noise_is_at_the_root_alone():
         logits = np.asarray(NETWORK(ONE, states, states.player.astype(np.int32))[0])[:, :CELLS]
         expected = np.exp(logits) * (interop.board(GAME.config, states).reshape(BATCH, -1) == 0)
         assert np.allclose(prior, expected / expected.sum(-1, keepdims=True), atol=1e-5) != noisy
+
+
+@pytest.mark.parametrize("params", [math.nan, math.inf])
+def test_a_network_that_gives_no_numbers_counts_as_one_that_knows_nothing(params):
+    states = positions(2)
+    plan, _ = search(states, params=np.float32(params))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(plan)) and (own(plan.visit_counts, states).sum(-1) == 40).all()
+    if math.isnan(params):
+        for found, expected in zip(*map(jax.tree.leaves, (plan, search(states, params=ZERO)[0])), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_a_final_state_gets_no_plan_and_others_their_own():
