@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 
 COUNTS = 2**31  # compiled programs count in 32 bits
+_LARGEST = float(np.finfo(np.float32).max)
 _ALIKE = 0.7  # of names, 1: equal
 
 
@@ -78,6 +79,12 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
     """Raises unless all these fields are finite and 0 or more, or more than 0."""
     for name in names:
         number(name, getattr(config, name), positive=positive)
+
+
+def finite(name: str, value: Any) -> None:
+    """Raises unless the value of this name is a number, of either sign, that is finite in 32 bits."""
+    if not abs(_real(name, value)) <= _LARGEST:
+        raise ValueError(f"{name}={value}: must be a finite number of 32 bits, at most {_LARGEST:.1e} either way")
 
 
 def flags(config: Any, *names: str) -> None:

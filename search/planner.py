@@ -23,7 +23,8 @@ class Plan:
       arms: int32 [B, P, K], the actions that the columns below stand for.
       legal: bool [B, P, K], which columns count: arms that the player may choose.
       qvalues: float32 [B, P, K], mean result of each arm for its player (posterior mean, or Q), within `Planner.value_range`;
-        of an arm never tried what the planner takes for it beforehand; any number where an arm is not legal.
+        of an arm never tried what the planner takes for it beforehand, with PUCT -1 whatever its first-play urgency; any number
+        where an arm is not legal.
       visit_counts: int32 [B, P, K], how often each arm was tried, earlier plans of this state included.
       action_weights: float32 [B, P, K], what the final choice goes by (of a search by visits: their shares), before a temperature
         that sharpens it; the first of equals is chosen where nothing is drawn. This is what a learner imitates.

@@ -34,18 +34,24 @@ def draw_arm(keys: Array, policy: Array, temperature: float) -> Array:
     return jnp.where(policy > 0, score, -jnp.inf).argmax(-1).astype(jnp.int32)
 
 
-def without_lost(visits: Array, values: Array, lost: Array) -> tuple[Array, Array]:
-    """Leaves arms that are proven lost no visits and the value of a loss, unless all that was visited is lost.
+def without_lost(visits: Array, values: Array, lost: Array, untried: Array) -> tuple[Array, Array]:
+    """Leaves arms that are proven lost no visits and the value of a loss.
+
+    Where all that was visited is lost, the arm that would be tried next gets a visit; where there is none, all stays as it is.
 
     Args:
       visits: float32 [B, K].
       values: float32 [B, K], -1 to 1.
       lost: bool [B, K].
+      untried: float32 [B, K], the priors of legal arms never tried, 0 of others.
 
     Returns:
       Visits and values.
     """
     kept = jnp.where(lost, 0.0, visits)
+    following, prior = first_highest(untried)
+    is_next = (jnp.arange(visits.shape[-1]) == following[:, None]) & (prior > 0)[:, None]
+    kept = jnp.where(kept.any(-1, keepdims=True), kept, is_next.astype(kept.dtype))
     hopeless = ~kept.any(-1, keepdims=True)
     return jnp.where(hopeless, visits, kept), jnp.where(hopeless | ~lost, values, -1.0)
 

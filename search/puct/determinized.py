@@ -18,8 +18,9 @@ from jaxgames.game import Game, HiddenGame
 from search import arguments, puct
 from search.dynamics import Evaluate, Outputs, answer, check_turns
 from search.microbatch import equal_size, in_microbatches
-from search.planner import Plan, Planner, memoryless, of_seat, size_in_bytes
+from search.planner import Plan, Planner, ended, memoryless, of_seat, size_in_bytes
 from search.puct.action_selection import plan_of_mover
+from search.puct.answers import sound_values
 from search.puct.worlds import Worlds, draw_worlds, together
 
 _USUAL = Worlds()
@@ -153,7 +154,7 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
             actions = jnp.where(everyone, arms[:, arm, None], game.pass_action)
             states = jax.vmap(game.step)(roots, actions, keys)
             movers = jnp.maximum(jax.vmap(game.to_play)(states), 0)
-            _, value = answer(evaluate, params, states, movers)
+            value = sound_values(answer(evaluate, params, states, movers)[1])
             value = jnp.where(movers == seats, value, -value)
             outcome = of_seat(jax.vmap(game.outcome)(states), seats)
             return jnp.where(states.terminated, outcome, value)
@@ -162,7 +163,7 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
             return values.at[arm].set(after(arm))
 
         # The first of the arms are legal, in most games.
-        number = jnp.where(possible & active[:, None], jnp.arange(1, arms.shape[1] + 1), 0).max()
+        number = jnp.where(possible & (active & ~roots.terminated)[:, None], jnp.arange(1, arms.shape[1] + 1), 0).max()
         values = jax.lax.fori_loop(0, number, note, jnp.full(arms.shape[::-1], _LOWEST)).T
         values = jnp.where(possible, values, _LOWEST)
         chosen = jnp.where(possible, values, -jnp.inf).argmax(-1)  # legal also where all arms lose
@@ -179,7 +180,7 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
             root_value=values.max(-1),
             metrics={},
         )
-        return found, memory
+        return ended(found, roots.terminated, jax.vmap(game.outcome)(roots), game.pass_action), memory
 
     per_lane = 3 * size_in_bytes(state) + 8 * game.num_arms
     planner = memoryless("look-ahead", plan, search_bytes=lambda batch_size: batch_size * per_lane)

@@ -13,6 +13,7 @@ from jaxgames import checks, random_bits
 from jaxgames.abilities import has_prospects
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
+from search import arguments
 from search.dynamics import Evaluate
 from search.planner import of_arm
 
@@ -29,7 +30,8 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
       `evaluate(params, states, seats)`; params: a seed (uint32 []) or None. What is drawn depends on it and the state alone.
 
     Raises:
-      ValueError: `num_rollouts` is no whole number, or below 1; or `rollout_steps`, or below 0.
+      ValueError: `num_rollouts` is no whole number, or below 1; or `rollout_steps`, or below 0. What it gives raises one where
+        params are neither a seed nor None, such as those of a network.
     """
     check_rollouts(num_rollouts, rollout_steps)
 
@@ -60,12 +62,23 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
         return jnp.where(state.terminated, game.outcome(state), game.heuristic(state))[seat]
 
     def evaluate(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
-        seed = jnp.uint32(0) if params is None else jnp.asarray(params).astype(jnp.uint32)
+        seed = jnp.uint32(0) if params is None else _seed(params)
         seeds = seed * jnp.uint32(num_rollouts) + jnp.arange(num_rollouts, dtype=jnp.uint32)
         values = jax.vmap(lambda s: jax.vmap(lambda state, seat: play_on(state, seat, s))(states, seats))(seeds)
         return jnp.zeros((seats.shape[0], 1)), values.mean(0)
 
     return evaluate
+
+
+def _seed(params: Any) -> Array:
+    """The seed of games at random, uint32 []; raises where it is none, such as the parameters of a network."""
+    if hasattr(params, "dtype"):
+        is_seed = params.shape == () and jnp.issubdtype(params.dtype, jnp.integer)
+    else:
+        is_seed = checks.as_integer(params) is not None
+    if not is_seed:
+        raise ValueError(f"params={arguments.told(params)}: must be a seed (uint32 []) or None; games at random give the values")
+    return jnp.asarray(params).astype(jnp.uint32)
 
 
 def check_rollouts(num_rollouts: int, rollout_steps: int | None) -> None:

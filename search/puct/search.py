@@ -24,12 +24,12 @@ from search.microbatch import thinking_in_parts
 from search.planner import Plan, Planner, ended, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover, without_lost
+from search.puct.answers import priors_of, sound_values, with_noise
 from search.puct.back_up import back_up_all, certain_value
 from search.puct.settings import ALPHAZE, Settings
 from search.puct.tree import ARM, OPENED, PLAYER, PROVEN, ROOT, TOTAL, UNPROVEN, VISITS, NewNode, Tree
 from search.puct.walk import Walk, take_off, walk_down
 
-_LEAST_PRIOR = 1e-30
 _MANY_ARMS = 512  # more than these are not all kept in every node, unless asked for
 _CANDIDATES = 128
 _NOISE, _CHOICE = 1 << 20, (1 << 20) + 1  # children of a lane's key, after those of simulations
@@ -46,7 +46,8 @@ def puct(
     Args:
       game: the game, or dynamics made of one.
       evaluate: `evaluate(params, states [B], seats int32 [B]) -> (logits float32 [B, A], value float32 [B])`, for the player who
-        moves; logits of what is illegal are ignored. Logits [B, 1] stand for even priors.
+        moves; logits of what is illegal are ignored. Logits [B, 1] stand for even priors. A value that is no number (NaN) counts
+        as 0, and such a logit as the lowest; where all of a state are, priors are even.
       settings: of the search.
       outputs: which logit is that of an action, as `Encoder.outputs`; None: that of its number.
       name: for tables.
@@ -131,10 +132,7 @@ class _Search:
         arms, legal = (of_seat(rows, player) for rows in game.arms(states))
         outcome, over = of_seat(game.outcome(states), player), game.terminated(states)
         share = arm_logits(logits, arms, player, self.outputs)
-        if self.settings.prior_temperature != 1:
-            share = share / self.settings.prior_temperature
-        share = jax.nn.softmax(jnp.where(legal, share, jnp.finfo(jnp.float32).min), axis=-1)
-        prior = jnp.where(legal, jnp.maximum(share, _LEAST_PRIOR), 0.0)  # never 0: that says illegal
+        prior = priors_of(share, legal, self.settings.prior_temperature)
         if noise_keys is not None:
             prior = jax.lax.cond(noisy, self._with_noise, lambda keys, prior: prior, noise_keys, prior)
         if self.candidates < game.num_arms:
@@ -144,7 +142,7 @@ class _Search:
             state=states,
             key=game.state_key(states),
             player=player,
-            value=jnp.where(over, outcome, value),
+            value=jnp.where(over, outcome, sound_values(value)),
             terminal=over,
             prior=jnp.where(over[:, None], 0.0, prior),
             num_legal=legal.sum(-1, dtype=jnp.int32),
@@ -170,13 +168,9 @@ class _Search:
         return puct_tree.write(tree, rows, jnp.zeros_like(known), puct_tree.fresh_numbers(tree, new))
 
     def _with_noise(self, keys: Array, prior: Array) -> Array:
-        legal = prior > 0
-        alpha = self.settings.dirichlet_alpha
-        draws = jax.vmap(lambda key: jax.random.gamma(jax.random.fold_in(key, _NOISE), alpha, prior.shape[1:]))(keys)
-        noise = jnp.where(legal, draws, 0.0)
-        noise = noise / jnp.maximum(noise.sum(-1, keepdims=True), 1e-30)
-        mixed = (1 - self.settings.dirichlet_fraction) * prior + self.settings.dirichlet_fraction * noise
-        return jnp.where(legal, jnp.maximum(mixed, _LEAST_PRIOR), 0.0)
+        settings = self.settings
+        keys = jax.vmap(lambda key: jax.random.fold_in(key, _NOISE))(keys)
+        return with_noise(keys, prior, settings.dirichlet_fraction, settings.dirichlet_alpha)
 
     def _simulate(
         self, params, number: Array, keys: Array, active: Array, views, tree: Tree, depth_sum: Array, lost: Array
@@ -255,10 +249,10 @@ class _Search:
             offered = jnp.where(mine, tree.actions(root_node)[:, None], game.pass_action)
             legal = jnp.where(mine, (tree.prior(root_node) > 0)[:, None], jnp.arange(tree.num_candidates) == 0)
         root = tree.row(root_node)
-        found = _arms_of(tree, root)
+        found = _arms_of(tree, root_node)
         counts, known = found.visits.astype(jnp.float32), found.values
         if settings.mcts_solver:  # what is lost is out before anything is corrected
-            counts, known = without_lost(counts, known, found.lost)
+            counts, known = without_lost(counts, known, found.lost, found.untried)
         weight = corrected_visits(counts, known, settings.q_veto, settings.q_weight)
         if settings.mcts_solver:
             weight = jnp.where(found.won.any(-1, keepdims=True), found.won.astype(jnp.float32), weight)
@@ -286,17 +280,19 @@ class _Arms(NamedTuple):
       visits: int32.
       values: float32, the mean for who moves; -1 where it was not tried.
       won, lost: bool, proven.
+      untried: float32, the priors of arms that were not opened; 0 of others.
     """
 
     visits: Array
     values: Array
     won: Array
     lost: Array
+    untried: Array
 
 
-def _arms_of(tree: Tree, root: Array) -> _Arms:
-    """Gathers by arm what lies in the rows of roots [B] by child, in the order in which these were opened."""
-    root = root[:, None]
+def _arms_of(tree: Tree, node: Array) -> _Arms:
+    """Gathers by arm what lies in the rows of nodes int32 [B] by child, in the order in which these were opened."""
+    root = tree.row(node)[:, None]
     column = 1 + jnp.arange(tree.num_children)
     opened = column <= tree.whole(root, OPENED)
     arm = jnp.where(opened, tree.whole(root, ARM, column), tree.num_candidates)
@@ -311,4 +307,5 @@ def _arms_of(tree: Tree, root: Array) -> _Arms:
         return jnp.where(here.any(1), summed, fill).astype(numbers.dtype)
 
     won, lost = ((here & (proven == result)[:, :, None]).any(1) for result in (1, -1))
-    return _Arms(by_arm(visits), by_arm(rate, -1.0), won, lost)
+    untried = jnp.where(here.any(1), 0.0, tree.prior(node))
+    return _Arms(by_arm(visits), by_arm(rate, -1.0), won, lost, untried)

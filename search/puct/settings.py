@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 from jaxgames import checks
 
@@ -80,8 +79,8 @@ class Settings:
         checks.flags(self, "normalize_q", "count_self", "mcts_solver", "reuse")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
         checks.numbers(self, "c_base", "dirichlet_alpha", "prior_temperature", positive=True)
-        if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
-            raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
+        if self.first_play_urgency is not None:
+            checks.finite("first_play_urgency", self.first_play_urgency)
         if self.normalize_q and self.first_play_urgency not in (None, Settings.first_play_urgency):
             raise ValueError(f"first_play_urgency={self.first_play_urgency}: leave it out with normalize_q, it takes the least")
         checks.shares(self, "dirichlet_fraction", "random_starts")

@@ -239,7 +239,9 @@ def _fixed_words(tree: Tree, new: NewNode, parent: Array, use: Array) -> Array:
 def fresh_numbers(tree: Tree, new: NewNode) -> Array:
     """Gives the column of new nodes themselves: uint32 [M, words]."""
     best, most = first_highest(new.prior)
-    proven = jnp.where(new.terminal, jnp.sign(new.value).astype(jnp.int32), UNPROVEN)
+    result = jnp.sign(new.value)
+    # Nothing is proven by an end worth something between, such as that of a player who is out while its team plays on.
+    proven = jnp.where(new.terminal & (new.value == result), result.astype(jnp.int32), UNPROVEN)
     next_arm = jnp.where((most > 0) & ~new.terminal, best, NO_ARM)
     zero = jnp.zeros_like(best)
     return _node_column(tree, visits=zero + 1, total=new.value, opened=zero, next_arm=next_arm, next_prior=most, proven=proven)

@@ -48,6 +48,17 @@ def test_what_is_no_number(value):
         checks.shares(SimpleNamespace(c=number), "c")
 
 
+def test_numbers_of_either_sign_that_32_bits_can_hold():
+    for value in (-2, 0, 0.5, np.float32(-1e38)):
+        checks.finite("c", value)
+    for value in (1e39, -np.inf, np.nan):
+        with pytest.raises(ValueError, match=rf"^c={re.escape(str(value))}: must be a finite number of 32 bits, at most"):
+            checks.finite("c", value)
+    for value in ("0", True, None):
+        with pytest.raises(ValueError, match=f"^c={value!r}: must be a number$"):
+            checks.finite("c", value)
+
+
 def test_actions_come_back_as_an_array_of_jax():
     given = checks.actions(jnp.array([7, -1], jnp.int8), 2, 3)
     assert given.tolist() == [7, -1] and given.dtype == jnp.int32, "what may be traced is not looked at"

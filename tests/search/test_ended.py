@@ -1,6 +1,7 @@
 """Plans of games that are over: everybody passes, and what a state is worth is its outcome."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ import pytest
 
 import search
 from search import policy_targets, puct
+from search.puct import determinized
 from search.turns import action_sequences, greedy
 from tests.hoard import Hoard
 from tests.tic_tac_toe import TicTacToe, encoder
@@ -95,6 +97,14 @@ def test_trees_also_where_they_are_kept(settings):
     found, _ = plan(None, keys, memory, after, np.zeros(2, np.int32), ones)
     told(jax.device_get(found), GAME, np.array([[1, -1]] * 2, np.float32))
     assert float(jax.jit(lambda found: policy_targets(ENCODER, found, jnp.zeros(2, jnp.int32)).sum())(found)) == 0
+
+
+def test_looking_one_action_ahead():
+    states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *lines_of_play())
+    plan = planned(determinized.look_ahead(GAME, even), states)
+    going, over = (jax.tree.map(functools.partial(np.take, indices=lanes, axis=0), plan) for lanes in ([0, 1], [2, 3]))
+    told(over, GAME, np.array([[1, -1]] * 2, np.float32))
+    assert going.actions.tolist() == [[6, GAME.pass_action]] * 2 and (going.root_value[:, 0] == 1).all(), "it wins at once"
 
 
 def lines_of_play():

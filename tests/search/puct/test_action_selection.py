@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from search.puct.action_selection import corrected_visits, draw_arm
+from search.puct.action_selection import corrected_visits, draw_arm, without_lost
 from tests.emitters import NEWER_EMITTERS
 
 BATCH = 6
@@ -28,6 +28,18 @@ def test_no_arm_is_swapped_in_place_of_the_best():
     swapped, added = jax.jit(lambda *given: [corrected_visits(*given, 0.4, weight) for weight in (0.0, 1.0)])(visits, values)
     assert swapped.tolist() == [[10, 1, 2], [2, 0, 10]]  # what was not tried is not the best
     assert np.allclose(added, [[10, 1, 2 + 0.5 * 10], [2, 0, 10]])
+
+
+def test_where_all_that_was_visited_is_lost_the_arm_that_would_be_tried_next_counts():
+    visits = np.array([[3, 4, 0, 0], [3, 4, 0, 0], [3, 4, 0, 0], [0, 4, 0, 0]], np.float32)
+    values = np.array([[-0.5, 0.2, -1, -1]] * 4, np.float32)
+    lost = np.array([[True, True, False, False], [True, False, False, False], [True, True, False, False], [False] * 4])
+    untried = np.array([[0, 0, 0.1, 0.2], [0, 0, 0.1, 0.2], [0] * 4, [0.4, 0, 0.1, 0]], np.float32)
+    found = jax.jit(without_lost)(visits, values, lost, untried)
+    assert found[0].tolist() == [[0, 0, 0, 1], [0, 4, 0, 0], [3, 4, 0, 0], [0, 4, 0, 0]]
+    np.testing.assert_allclose(found[1], [[-1, -1, -1, -1], [-1, 0.2, -1, -1], values[2], values[3]])
+    weights = jax.jit(lambda *given: corrected_visits(*given, q_veto=0.4, q_weight=1.0))(*found)
+    assert weights[0].tolist() == [0, 0, 0, 1], "nothing is taken from it where visits are corrected"
 
 
 @pytest.mark.parametrize("temperature", [1e-6, 1e-39, 1e-60])

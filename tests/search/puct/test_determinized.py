@@ -194,6 +194,16 @@ def test_looking_ahead_in_a_lost_game_is_legal():
     np.testing.assert_array_equal(found.qvalues[:, 1], -1)
 
 
+def test_looking_ahead_by_values_that_are_no_numbers():
+    game = TicTacToe()
+    planner = determinized.look_ahead(
+        game, lambda value, states, seats: (jnp.zeros((len(seats), 1)), jnp.full(len(seats), value))
+    )
+    states, keys = jax.tree.map(lambda leaf: leaf[None], game.init(None)), jax.random.split(jax.random.key(0), 1)
+    run = jax.jit(lambda value: planner.plan(value, keys, (), states, jnp.zeros(1, jnp.int32), jnp.ones(1, bool))[0])
+    same_plans(*(run(np.float32(value)) for value in (math.nan, 0)))
+
+
 def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_policy():
     _, infos, seats = known(ABRUPT, 6)
     infos, seats = jax.tree.map(lambda leaf: leaf.repeat(80, 0), infos), seats.repeat(80)

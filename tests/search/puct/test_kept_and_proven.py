@@ -173,6 +173,31 @@ def test_what_is_proven_lost_is_not_learnt_while_something_else_is_open(stones, 
     assert (lost.any(-1) & open_lanes).any() and not weights[open_lanes][lost[open_lanes]].any()
 
 
+def test_where_all_that_was_tried_is_lost_the_next_arm_is_played_and_learnt():
+    """The network is so sure of the arms that lose that one legal arm has not been tried in the end."""
+    states, params = at(positions(4, count=24), slice(18, 24)), np.float32(5)
+    plan, memory = search(states, params=params, **KEPT)
+    lane, root = 2, words_of(memory)[2, puct_tree.ROOT]
+    tried, proven, arms = (
+        root[word, 1 : 1 + root[puct_tree.OPENED, 0]] for word in (puct_tree.VISITS, puct_tree.PROVEN, puct_tree.ARM)
+    )
+    board = interop.board(GAME.config, at(states, lane)).reshape(-1)
+    (left,) = set(np.flatnonzero(board == 0).tolist()) - set(arms.tolist())
+    assert (tried > 0).all() and (proven == -1).all() and root[puct_tree.PROVEN, 0] == puct_tree.UNPROVEN
+    assert own(plan.action_weights, states)[lane].tolist() == np.eye(CELLS)[left].tolist()
+    assert own(plan.actions[..., None], states)[lane, 0] == left
+
+
+def test_an_end_proves_something_where_it_is_won_drawn_or_lost():
+    """Not where it is worth something between, as to a player who is out while its team plays on."""
+    values = np.array([1, 0, -1, -0.5, 0.25, 1], np.float32)
+    over, zero = np.arange(6) < 5, np.zeros(6, np.int32)
+    tree = puct_tree.init(np.int32(0), 6, 2, 3, 1)
+    new = puct_tree.NewNode(zero, np.zeros((6, 2), np.uint32), zero, values, over, np.zeros((6, 3), np.float32), zero, over)
+    found = jax.jit(puct_tree.fresh_numbers)(tree, new)[:, puct_tree.PROVEN].astype(np.int32)
+    assert found.tolist() == [1, 0, -1, *[puct_tree.UNPROVEN] * 3]
+
+
 @pytest.mark.slow  # to compile
 def test_what_is_proven_lost_is_out_before_visits_are_corrected():
     """Else its visits go to another arm, or it stands in the place of the second."""

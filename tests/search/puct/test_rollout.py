@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import re
 
 import jax
 import jax.numpy as jnp
@@ -167,6 +168,19 @@ def test_the_number_of_games_is_checked():
             random_rollouts(OPEN, 1, steps)
     with pytest.raises(ValueError, match=r"^rollout_steps=1099511627776: must be < 2147483648, or None$"):
         WithValues(rollout_steps=2**40)  # also where they are settings
+
+
+@pytest.mark.parametrize("params", [{"weights": np.zeros(2)}, np.zeros(3, np.uint32), np.float32(1), "1", True, (), 0.5])
+def test_parameters_of_a_network_are_no_seed(params):
+    judge = random_rollouts(OPEN)
+    with pytest.raises(ValueError, match=rf"^params={re.escape(repr(params))}: must be a seed \(uint32 \[\]\) or None"):
+        judge(params, positions(OPEN, 0, 12), np.zeros(12, np.int32))
+
+
+def test_seeds_of_any_integer_type():
+    states, seats = positions(OPEN, 2, 12), np.zeros(12, np.int32)
+    for seed in (1, np.int64(1), jnp.int32(1)):
+        assert jax.eval_shape(random_rollouts(OPEN), seed, states, seats)[1].shape == (12,)
 
 
 def test_values_are_in_part_what_the_game_says_to_be_promised():

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import math
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from search.planner import size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct import walk
 from search.puct.settings import Settings
-from tests.emitters import NO_MULTI_OUTPUT_FUSION
+from tests.emitters import NEWER_EMITTERS, NO_MULTI_OUTPUT_FUSION
 from tests.jaxgames.hex.playing import at
 from tests.processes import run_python
 from tests.random_tree import RandomTree
@@ -29,6 +30,7 @@ from tests.search.puct.guided_hex import (
     ONE,
     PLANNERS,
     STEP,
+    ZERO,
     evaluate,
     open_node,
     own,
@@ -52,13 +54,21 @@ def random_roots():
     return game, keys, jax.device_get(jax.jit(jax.vmap(game.init))(keys))
 
 
-def test_root_visits_in_a_random_tree_equal_those_of_mctx():
-    """The visits of mctx are constants here, because mctx takes long to compile; the next test computes them again."""
+@pytest.mark.parametrize("proves", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_root_visits_in_a_random_tree_equal_those_of_mctx(proves):
+    """The visits of mctx are constants here, because mctx takes long to compile; the next test computes them again.
+
+    Proofs change nothing: what ends here is neither won nor lost for certain, but worth something between.
+    """
     (game, keys, states), batch = random_roots(), len(OF_MCTX)
-    settings = dataclasses.replace(puct.MCTX, num_simulations=80)
+    settings = dataclasses.replace(puct.MCTX, num_simulations=80, mcts_solver=proves)
     planner = puct.puct(game, lambda params, states, seats: game.opinion(states), settings)
     seats, ones = np.zeros(batch, np.int32), np.ones(batch, bool)
-    plan = jax.jit(lambda keys, states: planner.plan(None, keys, planner.init(batch), states, seats, ones)[0])(keys, states)
+    run = jax.jit(
+        lambda keys, states: planner.plan(None, keys, planner.init(batch), states, seats, ones)[0],
+        compiler_options=NEWER_EMITTERS if proves else None,
+    )
+    plan = run(keys, states)
     assert plan.visit_counts[:, 0].tolist() == OF_MCTX
 
 
@@ -204,6 +214,16 @@ def test_noise_is_at_the_root_alone():
         logits = np.asarray(NETWORK(ONE, states, states.player.astype(np.int32))[0])[:, :CELLS]
         expected = np.exp(logits) * (interop.board(GAME.config, states).reshape(BATCH, -1) == 0)
         assert np.allclose(prior, expected / expected.sum(-1, keepdims=True), atol=1e-5) != noisy
+
+
+@pytest.mark.parametrize("params", [math.nan, math.inf])
+def test_a_network_that_gives_no_numbers_counts_as_one_that_knows_nothing(params):
+    states = positions(2)
+    plan, _ = search(states, params=np.float32(params))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(plan)) and (own(plan.visit_counts, states).sum(-1) == 40).all()
+    if math.isnan(params):
+        for found, expected in zip(*map(jax.tree.leaves, (plan, search(states, params=ZERO)[0])), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_a_final_state_gets_no_plan_and_others_their_own():

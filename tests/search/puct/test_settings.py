@@ -1,11 +1,18 @@
 """Settings of PUCT that are refused."""
 
 import dataclasses
+import re
 
 import pytest
 
 from search import puct
 from search.puct.settings import Settings
+
+
+@pytest.mark.parametrize("urgency", ["0", True, 1e39, float("nan")])
+def test_a_first_play_urgency_is_a_number(urgency):
+    with pytest.raises(ValueError, match=rf"^first_play_urgency={re.escape(f'{urgency!r}')}: must be a (finite )?number"):
+        Settings(first_play_urgency=urgency)
 
 
 @pytest.mark.parametrize("field, value", [
