@@ -127,10 +127,10 @@ class _Search:
         """Looks at states [B]; with keys [B], adds noise to the priors where they are `noisy` (bool [], of all lanes)."""
         game = self.game
         player = jnp.maximum(game.to_play(states), 0).astype(jnp.int32)
-        logits, value = game.evaluate(self.evaluate, params, states, player, outputs=self.outputs)
+        logits, value, seats = game.evaluate(self.evaluate, params, states, player, outputs=self.outputs)
         arms, legal = (of_seat(rows, player) for rows in game.arms(states))
         outcome, over = of_seat(game.outcome(states), player), game.terminated(states)
-        share = arm_logits(logits, arms, player, self.outputs)
+        share = arm_logits(logits, arms, seats, self.outputs)
         if self.settings.prior_temperature != 1:
             share = share / self.settings.prior_temperature
         share = jax.nn.softmax(jnp.where(legal, share, jnp.finfo(jnp.float32).min), axis=-1)
