@@ -59,7 +59,8 @@ def single_player(
     """Makes the dynamics in which the seat that plans chooses alone, and a model answers for all others at once.
 
     The parameters of a search are `{"own": ..., "opponents": ...}`: of the network that guides it, and of the model; None where
-    neither has any. The models begin each search with empty memories. Two states with one key count as one, whatever the models
+    neither has any. The models begin each search with empty memories; in a tree kept from move to move (PUCT with `reuse`) they
+    go on with what they remember since the root at which it was begun. Two states with one key count as one, whatever the models
     remember. A player who is out has reached the end of its game, and is worth what the game says, or else its heuristic.
 
     Args:
@@ -109,6 +110,9 @@ def two_player(
 
 def switching(first: Agent, second: Agent, after: int) -> Agent:
     """Makes a model that answers as one agent near the root of a search and as another below.
+
+    Not for trees kept from move to move (PUCT with `reuse`): there steps count from the root at which the tree was begun, and
+    soon the first is not asked any more.
 
     Args:
       first: asked for the first steps; `params` of the new agent are its own.
