@@ -35,8 +35,7 @@ class Guide:
 
     def __post_init__(self) -> None:
         arguments.a_function("evaluate", self.evaluate, "from (params, states, seats) to logits and values")
-        if not 0 <= self.prior_weight <= MAX_CREDITS:
-            raise ValueError(f"prior_weight={self.prior_weight}: must be in 0..{MAX_CREDITS}")
+        checks.within(0, MAX_CREDITS, self, "prior_weight")
         checks.flags(self, "values")
 
     def prior_words(self, game: Dynamics, bandit: Bandit, params: Any, nodes: Any) -> Array:
