@@ -134,9 +134,14 @@ def port(config: Any) -> None:
 
 def shares(config: Any, *names: str) -> None:
     """Raises unless all these fields are in 0..1."""
+    within(0, 1, config, *names)
+
+
+def within(low: float, high: float, config: Any, *names: str) -> None:
+    """Raises unless all these fields are numbers in low..high."""
     for name in names:
-        if not 0 <= _real(name, getattr(config, name)) <= 1:
-            raise ValueError(f"{name}={getattr(config, name)}: must be in 0..1")
+        if not low <= _real(name, getattr(config, name)) <= high:
+            raise ValueError(f"{name}={getattr(config, name)}: must be in {low}..{high}")
 
 
 def seed(config: Any) -> None:

@@ -42,7 +42,8 @@ class Dynamics(NamedTuple):
       heuristic: `heuristic(nodes) -> float32 [L, P]`, the handcrafted value.
       state_key: `state_key(nodes) -> uint32 [L, 2]`.
       own_params: `own_params(params) -> params` of the network that guides the search.
-      asked: `asked(nodes, players) -> (states, seats)`: what that network is asked about, for players int32 [L].
+      asked: `asked(nodes, players) -> (states, seats)`: what that network is asked about, for players int32 [L], and for which
+        seats of the game.
       own_first: the first player is the seat that plans, whichever it is; else players are the seats of the game.
       at_once: whether all players choose at once in every node.
       replied: `replied(nodes, reply) -> nodes`, in which models draw their answers again, other ones for each reply (int32 [L]).
@@ -88,7 +89,7 @@ class Dynamics(NamedTuple):
 
     def evaluate(
         self, evaluate: Evaluate, params: Any, nodes: Any, players: Array, *, outputs: Outputs | None
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Array, Array, Array]:
         """Asks a network about nodes [L] for players int32 [L].
 
         Args:
@@ -99,17 +100,19 @@ class Dynamics(NamedTuple):
           outputs: the logit of each action; None: that of its number.
 
         Returns:
-          Logits float32 [L, A], or [L, 1] where all arms are alike, and values float32 [L].
+          Logits float32 [L, A], or [L, 1] where all arms are alike, values float32 [L], and the seats int32 [L] of the game whose
+          these are, by which outputs are numbered.
 
         Raises:
           ValueError: the network gives other shapes, or too few logits for the numbers of actions.
         """
-        logits, values = answer(evaluate, self.own_params(params), *self.asked(nodes, players))
+        states, seats = self.asked(nodes, players)
+        logits, values = answer(evaluate, self.own_params(params), states, seats)
         count = logits.shape[1]
         if outputs is None and 1 < count <= self.last_action:
             least = self.last_action + 1
             raise ValueError(f"evaluate gave {count} logits: must be at least {least}, one per action number; or give outputs=")
-        return logits, values
+        return logits, values, seats
 
 
 def answer(evaluate: Evaluate, params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
@@ -207,7 +210,7 @@ def arm_logits(logits: Array, actions: Array, seats: Array, outputs: Outputs | N
     Args:
       logits: float32 [L, A], per output of a network.
       actions: int32 [L, K], the arms.
-      seats: int32 [L], whose.
+      seats: int32 [L], whose: seats of the game, not players of a search.
       outputs: the output of each action, as `Encoder.outputs`; None: its own number.
 
     Returns:

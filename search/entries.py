@@ -72,7 +72,8 @@ class WithGuide(WithLeafValues):
     """The same of a search that a network may guide.
 
     Attributes:
-      prior_weight: with a network: its policy counts as so many simulations in the present state; 0: it is not asked for.
+      prior_weight: with a network: its policy counts as so many simulations in the present state; 0: it is not asked for, which
+        needs guide_values.
       guide_values: with a network: players still undecided at the end of a simulation get its value where their heuristic is 0.
         Not together with values=prospects; auto is heuristic then.
     """

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.abilities import has_secrets
 from jaxgames.game import is_hidden
 from search.changed_game import ChangedGame
@@ -39,13 +40,11 @@ class GuessedWorlds(ChangedGame):
           candidates: states of which one is taken; 1: as the game draws them.
 
         Raises:
-          ValueError: the game does not tell what is hidden, or there is no candidate.
+          ValueError: the game does not tell what is hidden, or there is no number of candidates.
         """
         if not (is_hidden(game) and has_secrets(game)):
             raise ValueError(f"game={game.name!r}: does not tell what is hidden where, so nothing can be guessed")
-        if candidates < 1:
-            raise ValueError(f"candidates={candidates}: must be >= 1")
-        self.game, self._log_probs, self._candidates = game, log_probs, candidates
+        self.game, self._log_probs, self._candidates = game, log_probs, checks.count("candidates", candidates, 1)
 
     def sample_hidden(self, key: Array, info: Any) -> Any:
         """Draws a state that fits what a player knows, the likelier ones by the guess more often.

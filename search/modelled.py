@@ -59,7 +59,7 @@ class Models:
       model: an agent of the game without settings; "network": the one that guides the search, its best action; "still": all pass;
         "network:FILE" or "follower:FILE": another network. "": the opponent that the game names as usual.
       partner: the same for teammates, in a game of teams; "": as the others.
-      switch_after: so many steps below the root "then" takes over from the model, which is named; None: never.
+      switch_after: so many steps below the root "then" takes over from the model, which is named; None: never. Not with reuse.
       then: the model that takes over, not the network that guides; "": the opponent that the game names as usual.
       rival: closest: the closest enemy is searched too. dangerous: that one does whose next action can cost the own seat most,
         see `most_dangerous`. none: all are models.
@@ -153,12 +153,16 @@ def modelled_puct(
       agents: other models by the names that `models` calls them; their parameters are their own, and part of the program.
 
     Raises:
-      ValueError: a model, a rival or a belief that the game does not have.
+      ValueError: a model, a rival or a belief that the game does not have; or one model is to follow another in trees that are
+        kept from move to move, where steps count from the root at which a tree was begun.
     """
     arguments.a_game(game)
     arguments.of_kind("models", models, Models)
     if settings is None:
         settings = dataclasses.replace(POMMERLEARN, dirichlet_fraction=0.0) if of_own_seat else POMMERLEARN
+    arguments.of_kind("settings", settings, Settings)
+    if settings.reuse and models.switch_after is not None:
+        raise ValueError(f"switch_after={models.switch_after}: must be None with reuse: steps count from where a kept tree began")
     kind = "SP-MCTS" if models.rival == "none" else "TP-MCTS"
     dynamics = dynamics_for(game, models, evaluate, outputs, shared_answers=True, in_turn=True, agents=agents)
     if of_own_seat:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames import random_bits, shapes
+from jaxgames import checks, random_bits, shapes
 from jaxgames.abilities import has_rivals, teams_of
 from jaxgames.agent import Agent
 from jaxgames.game import Game, is_hidden
@@ -59,7 +59,8 @@ def single_player(
     """Makes the dynamics in which the seat that plans chooses alone, and a model answers for all others at once.
 
     The parameters of a search are `{"own": ..., "opponents": ...}`: of the network that guides it, and of the model; None where
-    neither has any. The models begin each search with empty memories. Two states with one key count as one, whatever the models
+    neither has any. The models begin each search with empty memories; in a tree kept from move to move (PUCT with `reuse`) they
+    go on with what they remember since the root at which it was begun. Two states with one key count as one, whatever the models
     remember. A player who is out has reached the end of its game, and is worth what the game says, or else its heuristic.
 
     Args:
@@ -110,13 +111,18 @@ def two_player(
 def switching(first: Agent, second: Agent, after: int) -> Agent:
     """Makes a model that answers as one agent near the root of a search and as another below.
 
+    Not for trees kept from move to move (PUCT with `reuse`): there steps count from the root at which the tree was begun, and
+    soon the first is not asked any more.
+
     Args:
       first: asked for the first steps; `params` of the new agent are its own.
       second: asked from then on, with an empty memory at first, as it has not made the moves before; it has its own parameters.
       after: so many steps.
+
+    Raises:
+      ValueError: this is no number of steps, or one of the two sees the state and the other does not.
     """
-    if after < 0:
-        raise ValueError(f"after={after}: must be >= 0")
+    after = checks.count("after", after, 0)
     if first.sees_state != second.sees_state:
         raise ValueError(f"first={first.name!r}, second={second.name!r}: must both see the state, or both not")
 
@@ -226,6 +232,7 @@ class _Modelled:
         )
 
     def root(self, params: Any, keys: Array, states: Any, seats: Array) -> ModelledNode:
+        _parts_of(params)
         memory = tuple(_by_lane(agent.init(len(seats) * len(places)), len(places)) for agent, places in self.models)
         return self._node(keys, states, seats, memory)
 
@@ -362,7 +369,11 @@ class _Modelled:
 
 def _parts_of(params: Any) -> Any:
     """Gives parameters by who uses them; None stands for those of players that need none."""
-    return {"own": None, "opponents": None} if params is None else params
+    if params is None:
+        return {"own": None, "opponents": None}
+    if not (isinstance(params, Mapping) and {"own", "opponents"} <= params.keys()):
+        raise ValueError(f"params={arguments.told(params)}: must be {{'own': ..., 'opponents': ...}} or None")
+    return params
 
 
 def _has_row_per_lane(agent: Agent) -> bool:

@@ -149,6 +149,8 @@ def _bandits(game: Game, settings: WithLeafValues) -> Planner:
 
 def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
+    if guide and not (guide.prior_weight or guide.values):
+        raise ValueError(f"prior_weight={guide.prior_weight}: must be > 0 without guide_values, or the network does nothing")
     if settings.guide_values:  # the network says what undecided positions are worth
         settings = dataclasses.replace(settings, values="heuristic")
     return tree_planner(_valued_game(game, settings.values), _bandit_for(game, settings), settings.search, guide=guide)

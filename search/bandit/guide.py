@@ -35,8 +35,7 @@ class Guide:
 
     def __post_init__(self) -> None:
         arguments.a_function("evaluate", self.evaluate, "from (params, states, seats) to logits and values")
-        if not 0 <= self.prior_weight <= MAX_CREDITS:
-            raise ValueError(f"prior_weight={self.prior_weight}: must be in 0..{MAX_CREDITS}")
+        checks.within(0, MAX_CREDITS, self, "prior_weight")
         checks.flags(self, "values")
 
     def prior_words(self, game: Dynamics, bandit: Bandit, params: Any, nodes: Any) -> Array:
@@ -48,8 +47,8 @@ class Guide:
         batch, players, count = legal.shape
         if not self.prior_weight:
             return jnp.zeros((batch, players * count), jnp.uint32)
-        logits, _ = self._ask(game, params, nodes)
-        of_arms = arm_logits(logits, arms.reshape(-1, count), self._seats(game, batch), self.outputs)
+        logits, _, seats = self._ask(game, params, nodes)
+        of_arms = arm_logits(logits, arms.reshape(-1, count), seats, self.outputs)
         policy = jax.nn.softmax(jnp.where(legal, of_arms.reshape(legal.shape), -1e9), axis=-1)
         words = bandit.prior(jnp.where(legal, policy, 0.0), legal, self.prior_weight)
         return jnp.where(jnp.isfinite(policy).all(-1, keepdims=True), words, 0).reshape(batch, -1)
@@ -58,15 +57,12 @@ class Guide:
         """Gives float32 [B, P]: `values` of the last nodes [B], the network's where a player is undecided."""
         if not self.values:
             return values
-        _, guessed = self._ask(game, params, nodes)
+        _, guessed, _ = self._ask(game, params, nodes)
         undecided = game.undecided(nodes) & (values == 0)
         return jnp.where(undecided, jnp.clip(jnp.nan_to_num(guessed.reshape(values.shape)), -1.0, 1.0), values)
 
-    def _ask(self, game: Dynamics, params: Any, nodes: Any) -> tuple[Array, Array]:
-        """Evaluates nodes [B] for all players, in the order lane, player."""
+    def _ask(self, game: Dynamics, params: Any, nodes: Any) -> tuple[Array, Array, Array]:
+        """Evaluates nodes [B] for all players, in the order lane, player; what comes back is as of `Dynamics.evaluate`."""
         repeated = jax.tree.map(lambda leaf: jnp.repeat(leaf, game.num_players, axis=0), nodes)
-        batch = len(game.terminated(nodes))
-        return game.evaluate(self.evaluate, params, repeated, self._seats(game, batch), outputs=self.outputs)
-
-    def _seats(self, game: Dynamics, batch: int) -> Array:
-        return jnp.tile(jnp.arange(game.num_players, dtype=jnp.int32), batch)
+        players = jnp.tile(jnp.arange(game.num_players, dtype=jnp.int32), len(game.terminated(nodes)))
+        return game.evaluate(self.evaluate, params, repeated, players, outputs=self.outputs)

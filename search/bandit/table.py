@@ -2,7 +2,9 @@
 
 A row belongs to one state and holds one word per player and arm. There are no child pointers and no stored states: a
 simulation carries its state along and looks rows up by key. A key may lie in any way of one bucket; when the bucket is full, the
-row that was visited longest ago gives way. So the size is fixed, and a lookup is one read of a bucket and one of a row.
+row that was visited longest ago gives way, of several the one in the lowest way. So the size is fixed, and a lookup is one read
+of a bucket and one of a row. One row per table may be held, and then never gives way: while a search runs, that of the state from
+which it plans, which a small table would lose to what the same simulations visit further down.
 
 Rows carry the time of their last visit, and a row from before the episode began counts as empty. So a new episode clears
 nothing, and what the earlier ones left behind changes nothing in it.
@@ -28,6 +30,7 @@ _KEY_WORDS = 3  # two of the key, one stamp
 # Rows are at least one word longer than keys: scatters into two arrays of one shape side by side, as for one player with three
 # arms, crash the compiler's multi-output fusion.
 _LEAST_WORDS = _KEY_WORDS + 1
+_HELD = np.uint32(2**32 - 1)  # the stamp of a row that does not give way: any other is older
 _PER_LANE = ("first_bucket", "clock", "started", "evicted", "stored")
 
 
@@ -43,7 +46,8 @@ class Table:
     Attributes:
       num_buckets: R / 4.
       num_words: P * K, statistics of a row.
-      keys: uint32 [B * R, 3], two words of the key and the stamp of the last visit, 0 for an empty row.
+      keys: uint32 [B * R, 3], two words of the key and the stamp of the last visit, 0 for an empty row, 2^32 - 1 for one that is
+        held.
       words: uint32 [B * R, max(P * K, 4)], statistics, and zeros after them. The rows of a bucket lie side by side in both.
       first_bucket: int32 [B], where the rows of each table begin.
       clock: uint32 [B], simulations so far; stamps are its values.
@@ -192,7 +196,28 @@ def read(table: Table, slot: Slot) -> Array:
     return jnp.where(slot.found[:, None], words, 0)
 
 
-def write(table: Table, slot: Slot, words: Array, use: Array) -> Table:
+def hold(table: Table, slot: Slot, use: Array) -> Table:
+    """Lets rows not give way from now on; of each table one at most, for then another of its bucket can.
+
+    Args:
+      table: B tables.
+      slot: leaves [B], from `find` on this very table.
+      use: bool [B], lanes in which the row is held, if there is one.
+    """
+    return _stamped(table, slot, use, _HELD)
+
+
+def release(table: Table, slot: Slot, use: Array) -> Table:
+    """Lets rows give way again, as those that were visited in the last simulation; arguments as for `hold`."""
+    return _stamped(table, slot, use, table.clock - 1)
+
+
+def _stamped(table: Table, slot: Slot, use: Array, stamp: Array | np.uint32) -> Table:
+    row = jnp.where(use & slot.found, slot.row, table.keys.shape[0])
+    return dataclasses.replace(table, keys=table.keys.at[row, _KEY_WORDS - 1].set(stamp, mode="drop"))
+
+
+def write(table: Table, slot: Slot, words: Array, use: Array, held: Array | bool = False) -> Table:
     """Writes one row per table, opens it where the key is new, and stamps it with the present clock.
 
     Args:
@@ -200,9 +225,10 @@ def write(table: Table, slot: Slot, words: Array, use: Array) -> Table:
       slot: leaves [B], from `find` on this very table.
       words: uint32 [B, P * K], the whole row.
       use: bool [B], lanes that write.
+      held: bool [B], lanes whose row is held, as by `hold`.
     """
-    column = np.arange(_KEY_WORDS)
-    entry = jnp.where(column == 0, slot.key[:, :1], jnp.where(column == 1, slot.key[:, 1:], table.clock[:, None]))
+    column, stamp = np.arange(_KEY_WORDS), jnp.where(held, _HELD, table.clock)
+    entry = jnp.where(column == 0, slot.key[:, :1], jnp.where(column == 1, slot.key[:, 1:], stamp[:, None]))
     row = jnp.where(use, slot.row, table.words.shape[0])
     opened = use & ~slot.found
     words = jnp.pad(words, ((0, 0), (0, table.words.shape[1] - table.num_words)))

@@ -98,6 +98,8 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         trees = waves.trees
         prior = guide.prior_words(game, bandit, params, views) if guide else None
         root_prior = None if prior is None else prior[trees]
+        everyone, root_keys = jnp.arange(len(keys), dtype=jnp.int32), game.state_key(views)
+        memory = table.hold(memory, table.find(memory, everyone, root_keys), waves.counts > 0)
 
         def one_wave(number, carry):
             memory, met, known = carry
@@ -108,14 +110,15 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
                 credit = bandit.soft_credit(guide.final_values(game, params, walk.states, value), noise)
             else:
                 credit = bandit.credit(value, noise)
-            memory = _keep(settings, bandit, memory, walk, credit, number < waves.counts)
+            memory = _keep(settings, bandit, memory, walk, credit, number < waves.counts, root_keys)
             return memory, met + waves.count_by_tree(walk.met), known + waves.count_by_tree(walk.known)
 
         zero = jnp.zeros((len(keys), settings.horizon), jnp.int32)
         memory, met, known = jax.lax.fori_loop(0, waves.most, one_wave, (memory, zero, zero))
-        slot = table.find(memory, jnp.arange(len(keys), dtype=jnp.int32), game.state_key(views))
+        slot = table.find(memory, everyone, root_keys)
+        words, memory = table.read(memory, slot), table.release(memory, slot, waves.counts > 0)
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
-        return conclude(game, bandit, waves.lanes, views, table.read(memory, slot), metrics, prior), memory
+        return conclude(game, bandit, waves.lanes, views, words, metrics, prior), memory
 
     planner = Planner(
         name,
@@ -184,11 +187,14 @@ def _simulate(
     return while_any(depths, unfinished, step, (running, walk), short=stops)[1]
 
 
-def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit: Array, active: Array) -> Table:
+def _keep(
+    settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit: Array, active: Array, root_keys: Array
+) -> Table:
     """Gives each simulation's credit (uint32 [L, P]) to the states it kept, one simulation of a tree after another.
 
     A state met m times in one simulation gets m times the value, all for the arm chosen at its last visit: the published
-    code remembers only that one.
+    code remembers only that one. Rows of the roots, whose keys are uint32 [B, 2], are held: all simulations of a wave have the
+    same time, and one that comes back to its root writes its row after others.
     """
     depths, lanes, _ = walk.keys.shape
     batch = lanes // settings.leaf_parallelism
@@ -212,10 +218,11 @@ def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit
         def at(path):
             return pick(jax.lax.dynamic_index_in_dim(path, depth, 0, False))
 
-        slot = table.find(memory, trees, at(walk.keys))
+        keys = at(walk.keys)
+        slot = table.find(memory, trees, keys)
         words = table.read(memory, slot)
         words = add_credit(bandit, words, at(walk.arms), pick(credit) * at(times)[:, None])
-        return table.write(memory, slot, words, at(is_last))
+        return table.write(memory, slot, words, at(is_last), (keys == root_keys).all(-1))
 
     memory = jax.lax.fori_loop(0, reached * settings.leaf_parallelism, write_one, memory)
     return table.tick(memory, active)

@@ -128,11 +128,10 @@ class _Search:
         """Looks at states [B]; with keys [B], adds noise to the priors where they are `noisy` (bool [], of all lanes)."""
         game = self.game
         player = jnp.maximum(game.to_play(states), 0).astype(jnp.int32)
-        logits, value = game.evaluate(self.evaluate, params, states, player, outputs=self.outputs)
+        logits, value, seats = game.evaluate(self.evaluate, params, states, player, outputs=self.outputs)
         arms, legal = (of_seat(rows, player) for rows in game.arms(states))
         outcome, over = of_seat(game.outcome(states), player), game.terminated(states)
-        share = arm_logits(logits, arms, player, self.outputs)
-        prior = priors_of(share, legal, self.settings.prior_temperature)
+        prior = priors_of(arm_logits(logits, arms, seats, self.outputs), legal, self.settings.prior_temperature)
         if noise_keys is not None:
             prior = jax.lax.cond(noisy, self._with_noise, lambda keys, prior: prior, noise_keys, prior)
         if self.candidates < game.num_arms:

@@ -67,8 +67,9 @@ class Settings:
         if not 1 <= self.judges <= self.replies:
             raise ValueError(f"judges={self.judges}: must be in 1..{self.replies}, the number of replies")
         checks.shares(self, "mutation")
-        if not 0 <= self.trial < 1:
-            raise ValueError(f"trial={self.trial}: must be at least 0 and below 1")
+        checks.numbers(self, "trial")
+        if self.trial >= 1:
+            raise ValueError(f"trial={self.trial}: must be < 1")
 
     @property
     def num_children(self) -> int:

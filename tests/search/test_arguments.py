@@ -17,7 +17,7 @@ from search.believed import believed
 from search.dynamics import arm_logits
 from search.information_sets import among_information_sets
 from search.modelled import Models, modelled, modelled_puct
-from search.opponents import single_player
+from search.opponents import single_player, switching
 from search.planner import Plan
 from search.puct import determinized
 from search.turns import action_sequences, coevolution, evolution, greedy, mcts
@@ -56,7 +56,7 @@ def memory_of(planner, count=LANES):
 def ask(planner, *, game=HEX, run=jax.eval_shape, **given):
     usual = {"keys": two_keys, "memory": lambda: memory_of(planner), "views": lambda: states_of(game)}
     whole = {name: given[name] if name in given else make() for name, make in usual.items()}
-    return run(planner.plan, None, *whole.values(), given.get("seats", SEATS), given.get("active", ACTIVE))
+    return run(planner.plan, given.get("params"), *whole.values(), given.get("seats", SEATS), given.get("active", ACTIVE))
 
 
 def drawn_worlds():
@@ -208,6 +208,19 @@ def test_arguments_of_another_kind_are_named():
             make()
     with pytest.raises(TypeError, match=r"^sims=3: no such setting; must be one of num_simulations, .*horizon, leaf_parallelism"):
         search.mcts(HEX, sims=3)
+
+
+@pytest.mark.parametrize("params", [{"own": np.zeros(1)}, {"opponents": np.zeros(1)}, {"w": np.zeros(1)}, np.zeros(3)])
+def test_parameters_of_a_search_against_models_are_by_who_uses_them(params):
+    model = steady_player(HEX.pass_action)._replace(sees_state=True)
+    alone = search.mcs(single_player(HEX, model), num_simulations=1, horizon=1)
+    refuses(r"params=.*: must be \{'own': \.\.\., 'opponents': \.\.\.\} or None", lambda: ask(alone, params=params))
+
+
+@pytest.mark.parametrize("after", ["3", 1.5, True, None])
+def test_a_model_is_followed_by_another_after_a_whole_number_of_steps(after):
+    with pytest.raises(ValueError, match=rf"^after={after!r}: must be a whole number$"):
+        switching(steady_player(0), steady_player(1), after)
 
 
 def test_too_few_logits_are_told():

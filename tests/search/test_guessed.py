@@ -92,3 +92,5 @@ def test_refused():
         GuessedWorlds(jaxgames.make("hex", "adh-3"), lambda info: jnp.zeros((9, 2)))
     with pytest.raises(ValueError, match="candidates=0: must be >= 1"):
         GuessedWorlds(jaxgames.make("stratego", "mini"), lambda info: jnp.zeros((36, 12)), 0)
+    with pytest.raises(ValueError, match=r"^candidates=2\.5: must be a whole number$"):
+        GuessedWorlds(jaxgames.make("stratego", "mini"), lambda info: jnp.zeros((36, 12)), 2.5)

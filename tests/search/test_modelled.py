@@ -51,6 +51,16 @@ def test_lanes_think_in_parts_unless_each_has_a_tree_of_its_own():
         settings_of(reuse=True, microbatch_size=4)
 
 
+@pytest.mark.parametrize("name", ["sp_mcts", "tp_mcts"])
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_kept_tree_has_no_root_from_which_to_count_the_steps_of_models(name, after):
+    switching = {"model": "still", "switch_after": after, "then": "simple"}
+    with pytest.raises(ValueError, match=rf"^switch_after={after}: must be None with reuse: steps count from where"):
+        presets.by_name(FFA, name, reuse=1, **switching)
+    presets.by_name(FFA, name, **switching)
+    presets.by_name(FFA, name, reuse=1, model="still")
+
+
 @pytest.mark.parametrize(("options", "message"), [
     ({"model": "nobody"}, r"^model='nobody': must be one of simple, "),
     ({"model": "network"}, r"^model='network': needs weights$"),

@@ -66,7 +66,7 @@ def test_in_searches_by_bandits_too_what_is_promised_to_the_own_seat_is_against_
 
     @jax.jit
     def ends(keys):
-        return guide.final_values(dynamics, {"own": None}, dynamics.root(None, keys, states, seats), jnp.zeros((3, 2)))
+        return guide.final_values(dynamics, None, dynamics.root(None, keys, states, seats), jnp.zeros((3, 2)))
 
     values = ends(jax.random.split(jax.random.key(0), 3))
     assert values.tolist() == [[0.5, -0.5], [0.25, -0.25], [0.5, -0.5]]
@@ -95,7 +95,7 @@ def test_what_is_promised_takes_the_place_of_a_heuristic_that_is_not_0(monkeypat
     @jax.jit
     def ends(keys):
         nodes = dynamics.root(None, keys, states, seats)
-        return guide.final_values(dynamics, {"own": None}, nodes, dynamics.heuristic(nodes))[:, 0]
+        return guide.final_values(dynamics, None, nodes, dynamics.heuristic(nodes))[:, 0]
 
     assert ends(jax.random.split(jax.random.key(0), 6)).tolist() == [0.5, -0.5, 0, -0.5, 1, -1]
 
@@ -112,7 +112,7 @@ def test_in_pommerman_prospects_change_no_bit_by_that(mode, monkeypatch):
     @jax.jit
     def ends(states):
         nodes = dynamics.root(None, keys, states, seats)
-        both = (guide.final_values(dynamics, {"own": None}, nodes, each.heuristic(nodes)) for each in (dynamics, plain))
+        both = (guide.final_values(dynamics, None, nodes, each.heuristic(nodes)) for each in (dynamics, plain))
         return *both, dynamics.undecided(nodes)
 
     step, states = jax.jit(jax.vmap(game.step)), jax.jit(jax.vmap(game.init))(keys)
@@ -136,7 +136,7 @@ def test_values_of_the_rival_are_the_opposite_of_the_own_seats():
     @jax.jit
     def values(keys, player):
         nodes = turned.root(None, keys, states, seats)
-        return turned.evaluate(evaluate, {"own": None}, nodes, jnp.full(3, player), outputs=None)[1]
+        return turned.evaluate(evaluate, None, nodes, jnp.full(3, player), outputs=None)[1]
 
     own, rival = (values(jax.random.split(jax.random.key(0), 3), np.int32(player)) for player in (0, 1))
     assert own.tolist() == [0.25, -0.25, -0.25] and rival.tolist() == [-0.25, 0.25, 0.25]

@@ -171,6 +171,14 @@ def test_a_network_guides_fdts(made):
     _, dynamics, bandit, *_ = made.pop()
     assert (dynamics.heuristic(jax.vmap(Hopeful().state)(jnp.zeros(2, jnp.int32))) == 0.5).all(), "auto leaves it to the network"
     assert bandit.credit is not bandit.soft_credit
+    for silent in (0, 0.0):
+        told = f"prior_weight={silent}: must be > 0 without guide_values, or the network does nothing"
+        with pytest.raises(ValueError, match=f"^{told}$"):
+            presets.by_name(TUG, "fdts", evaluate=evaluate, prior_weight=silent)
+    with pytest.raises(ValueError, match=r"^prior_weight='4': must be a number$"):
+        presets.by_name(TUG, "fdts", evaluate=evaluate, prior_weight="4")
+    presets.by_name(TUG, "fdts", evaluate=evaluate, prior_weight=0, guide_values=True)
+    assert made.pop()[-1].values
     presets.by_name(TUG, "fdts")
     assert made.pop()[-1] is None
     with pytest.raises(ValueError, match="planner='mcts': takes no network"):

@@ -212,6 +212,22 @@ def test_a_full_table_still_works(sizes):
         states = advance(MANY, states, plan, move)
 
 
+SMALL = Tug(length=4, marks=2, slips=True)  # fourteen states, some of which come back within a simulation
+
+
+@pytest.mark.parametrize("leaf_parallelism", [pytest.param(1, marks=pytest.mark.slow), 4])
+def test_a_full_table_loses_nothing_of_the_root(leaf_parallelism):
+    """Not to what is visited below it, also where a simulation comes back to it; nor what was known of it before the plan."""
+    planner = make(SMALL, "fdts", **SIZE, table_rows=4, leaf_parallelism=leaf_parallelism)
+    memory = planner.init(BATCH)
+    for times, token in ((1, 0), (2, 0), (3, 0), (1, 2)):
+        plan, memory = compiled(planner)(keys_of(times), memory, states_of(SMALL, [token] * BATCH), yes())
+        assert (plan.visit_counts.sum(-1) >= times * SIMULATIONS).all()
+        assert (plan.metrics["evicted"] > 0).all()
+        stamps = np.asarray(memory.keys[:, 2]).reshape(BATCH, -1)
+        assert (stamps < memory.clock[:, None]).all(), "roots of before give way like all others"
+
+
 @pytest.mark.parametrize("leaf_parallelism", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_statistics_add_up(leaf_parallelism):
     """In a game where no state comes back within a simulation, and with room for all of them."""

@@ -338,6 +338,12 @@ def test_impossible_weights(weight):
         Guide(network, weight)
 
 
+@pytest.mark.parametrize("weight", ["4", True, None])
+def test_weights_are_numbers(weight):
+    with pytest.raises(ValueError, match=rf"^prior_weight={weight!r}: must be a number$"):
+        Guide(network, weight)
+
+
 def test_a_guide_has_a_network():
     with pytest.raises(ValueError, match=r"^evaluate=None: must be a function, from \(params, states, seats\) to"):
         Guide(None, values=True)

@@ -26,6 +26,16 @@ def put(tables, keys, words, use):
     return table.tick(table.write(tables, slot, words, use), use)
 
 
+@jax.jit
+def stay(tables, keys, words, use):
+    """As `put`, at the same time."""
+    return table.write(tables, look(tables, keys)[0], words, use)
+
+
+hold, release = (
+    jax.jit(lambda tables, keys, use, change=change: change(tables, look(tables, keys)[0], use))
+    for change in (table.hold, table.release)
+)
 reset = jax.jit(table.reset)
 init = jax.jit(table.init, static_argnums=(0, 1, 2))
 
@@ -93,6 +103,23 @@ def test_the_row_visited_longest_ago_gives_way():
     assert found == {first: True, second: False, third: False, fourth: True, fifth: True, sixth: True}
     assert int(look(tables, keys_of(first))[1][0, 0]) == 1000
     assert (int(tables.stored[0]), int(tables.evicted[0])) == (6, 2)
+
+
+@pytest.mark.parametrize("place", range(table.WAYS))
+def test_a_row_that_is_held_does_not_give_way(place):
+    """Of a bucket in which all rows are as old, whichever way it lies in; once released it is as new as the last simulation."""
+    many, use = in_one_bucket(9), np.array([True])
+    tables, kept = init(1, ROWS, WORDS), many[place]
+    for number in many[:4]:
+        tables = stay(tables, keys_of(number), words_of(number), use)
+    tables = hold(tables, keys_of(kept), ~use)
+    tables = hold(hold(tables, keys_of(kept), use), keys_of(many[8]), use)
+    for number in many[4:8]:
+        tables = stay(tables, keys_of(number), words_of(number), use)
+    slot, words = look(tables, keys_of(kept))
+    assert slot.found.all() and words[0, 0] == kept and int(tables.evicted[0]) == 4
+    tables = release(table.tick(tables, jnp.asarray(use)), keys_of(kept), use)
+    assert int(tables.keys[slot.row[0], 2]) == int(tables.clock[0]) - 1
 
 
 class Model:
