@@ -31,7 +31,7 @@ class Settings:
         or more; None: never.
       q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
       mcts_solver: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
-      reuse: keep the tree from move to move.
+      reuse: keep the tree from move to move; models go on with what they remember since the root at which it was begun.
       max_candidates: arms kept per node, those of the highest priors; None: all, or 128 where there are more than 512.
       leaf_parallelism: so many simulations go down one tree before their leaves are valued, all of them at once. What is on its
         way counts as visited, at an unchanged Q (virtual visits); a simulation that meets a node still waiting for its value is
