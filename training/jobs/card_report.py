@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import time
 from pathlib import Path
@@ -30,6 +31,7 @@ from training.play import agents, card_battles, evaluate, memory
 from training.play.card_battles import BLOCK, SIDES, Decks, Part
 from training.storage import provenance
 from training.storage.files import output_folder, write_atomically, write_together
+from training.storage.json_files import read_json
 
 PART_BLOCKS = 64  # at most, in a part
 _FREE = ("output", "batch", "alpha", "power")  # settings that change no battle
@@ -84,6 +86,7 @@ class ReportConfig:
             raise ValueError(f"new_deck={self.new_deck!r}: is a change of its own; leave out {' and '.join(given[:-1])}")
         checks.at_least(1, self, "batch")
         checks.at_least(2, self, "battles")
+        checks.below(checks.COUNTS, self, "battles")
         checks.seed(self)
         for name in ("alpha", "power"):
             if not 0 < getattr(self, name) < 1:
@@ -222,20 +225,14 @@ def _digest(asked: Comparison) -> str:
 
 
 def _check_folder(folder: Path, head: dict) -> None:
-    """Checks that what lies in a folder is of the same report, and says there what it is of."""
+    """Checks that the battles that lie in a folder are of the same report, and says there what it is of."""
     path = folder / "parts.json"
     if path.exists():
-        try:
-            found = json.loads(path.read_text())
-            others = [
-                name for name, value in head["settings"].items() if found["settings"].get(name) != value and name not in _FREE
-            ]
-            others += [name for name in ("rows", "networks", "code") if found.get(name) != head[name]]
-        except (ValueError, LookupError, AttributeError) as error:
-            raise ValueError(
-                f"{path}: torn, or of no report ({type(error).__name__}); give another folder, or remove it"
-            ) from None
-        if others:
+        then = "give another folder, or remove it"
+        found = read_json(path, "settings of a report", {"settings": dict}, then=then)
+        others = [name for name, value in head["settings"].items() if found["settings"].get(name) != value and name not in _FREE]
+        others += [name for name in ("rows", "networks", "code") if found.get(name) != head[name]]
+        if others and any(folder.glob("part-*.npz")):  # else it was stopped before any battle was over
             raise ValueError(f"output={str(folder)!r}: holds a report with other {', '.join(others)}; give another folder")
     write_atomically(path, json.dumps(head, indent=1) + "\n")
 
@@ -246,10 +243,11 @@ def _play(
     """Plays the parts that are not there. Returns all of them."""
     found: list[Part] = []
     cards, each = len(asked.game.config.table.cards), BLOCK * blocks
-    paths = [folder / f"part-{number:04d}.npz" for number in range(parts)]
-    for path in paths:
-        if not path.exists():
-            break
+
+    def path_of(number: int) -> Path:
+        return folder / f"part-{number:04d}.npz"
+
+    for path in itertools.takewhile(Path.exists, map(path_of, range(parts))):
         try:
             found.append(card_battles.read_part(path.read_bytes(), blocks, cards))
         except ValueError as error:
@@ -268,7 +266,7 @@ def _play(
             key = jax.random.fold_in(jax.random.key(config.seed), number)
             size = min(config.batch, each)
             part = card_battles.play_part(asked.game, asked.decks, players, key, blocks, batch_size=size, report=report)
-            write_atomically(paths[number], part.as_bytes())
+            write_atomically(path_of(number), part.as_bytes())
             found.append(part)
     return card_battles.join(found)
 

@@ -97,3 +97,9 @@ def with_pair(table: CrossTable, row: int, column: int, result: np.ndarray) -> C
     games[row, column] = games[column, row] = total
     draws[row, column] = draws[column, row] = (result == 0.5).sum()
     return CrossTable(table.names, points, games, first_points, draws)
+
+
+def joined(table: CrossTable, other: CrossTable) -> CrossTable:
+    """Adds the pairs of another table of the same players; of a pair that is in both, the first table's games count."""
+    is_new = table.games == 0
+    return CrossTable(table.names, *(np.where(is_new, getattr(other, name), getattr(table, name)) for name in NUMBERS))

@@ -24,10 +24,10 @@ from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.registration import name_and_mode
 from training.play import agents, evaluate, memory
-from training.play.cross_table import NUMBERS, CrossTable, nobody_has_met, with_pair
+from training.play.cross_table import NUMBERS, CrossTable, joined, nobody_has_met, with_pair
 from training.play.telling import counted, duration, now_and_then
 from training.storage import provenance
-from training.storage.files import check_shared, output_folder, write_atomically, write_together
+from training.storage.files import alone_in, check_shared, output_folder, write_alone, write_atomically, write_together
 from training.storage.owner import JOB, RESULT, check_owner, other_owner
 from training.storage.shards import made_from, shard_of
 
@@ -130,11 +130,12 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
     """Plays a share of the pairs, a file for each, and makes the table of all that are there."""
     game, players, head = _prepared(config, console)
     key, names = jax.random.key(config.seed), tuple(players)
+    earlier = _found(folder, head)[0]
     started = time.perf_counter()
     own = list(shard_of(config.shard).of(list(itertools.combinations(range(len(names)), 2))))
     for number, (row, column) in enumerate(own):
         path = folder / PAIRS / f"{row}-{column}.json"
-        table = _read_earlier(path, head)[0]
+        table = earlier if earlier.games[row, column] else _read_earlier(path, head)[0]
         if table is None:
             nobody, told = nobody_has_met(names), f"playing: {number} of {counted(len(own), 'pair')} over"
             with now_and_then(console, functools.partial(str, told)):
@@ -150,12 +151,10 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
             raise ValueError(
                 f"{folder / RESULT}: of {other} by now; move it away, and the same command makes the table of the pairs"
             )
-        found = [_read_earlier(path, head) for path in sorted((folder / PAIRS).glob("*.json"))]
-        parts = [part for part, _ in found if part]
-        nobody = nobody_has_met(names)
-        table = CrossTable(names, *(sum((getattr(part, name) for part in parts), getattr(nobody, name)) for name in NUMBERS))
-        result.update({**head, "seconds": sum(seconds for _, seconds in found), **table.as_dict()})
-        write_atomically(folder / RESULT, json.dumps(result, indent=2) + "\n")
+        with alone_in(folder):
+            table, seconds = _found(folder, head)
+            result.update({**head, "seconds": seconds, **table.as_dict()})
+            write_atomically(folder / RESULT, json.dumps(result, indent=2) + "\n")
         if table.is_complete:
             _write_all(folder, result, table, console)
 
@@ -172,16 +171,22 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
 def _play(config: TournamentConfig, folder: Path | None, console: Console) -> dict:
     game, players, head = _prepared(config, console)
     earlier, before = _earlier(folder, head) if folder else (None, 0.0)
-    if earlier:
-        _tell(console, f"taken from {folder}/result.json: {counted(int((earlier.games > 0).sum()) // 2, 'pair')}")
+    if earlier and earlier.games.any():
+        _tell(console, f"taken from {folder}: {counted(int((earlier.games > 0).sum()) // 2, 'pair')}")
     started = time.perf_counter()
 
     def result_of(table: CrossTable) -> dict[str, Any]:
         return {**head, "seconds": before + time.perf_counter() - started, **table.as_dict()}
 
     def save(table: CrossTable) -> None:
+        def write(folder: Path) -> None:
+            with alone_in(folder):
+                meanwhile = _read_earlier(folder / RESULT, head)[0]  # shards may have written it, too
+                result = result_of(joined(table, meanwhile) if meanwhile else table)
+                write_alone({folder / RESULT: json.dumps(result, indent=2) + "\n"})
+
         if folder:
-            write_atomically(folder / RESULT, json.dumps(result_of(table), indent=2) + "\n")
+            processes.on_first(functools.partial(write, folder))
 
     told: list[str] = []
 
@@ -233,16 +238,31 @@ def _write_all(folder: Path, result: Mapping[str, Any], table: CrossTable, conso
     write_together(written)
 
 
-def _earlier(folder: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, float]:
-    """What `_read_earlier` finds in a folder that all processes share, as the first one reads it."""
+def _earlier(folder: Path, head: Mapping[str, Any]) -> tuple[CrossTable, float]:
+    """What `_found` finds in a folder that all processes share, as the first one reads it."""
     check_shared(folder)
 
     def read() -> tuple[list[Any], float]:
-        table, seconds = _read_earlier(folder / RESULT, head)
-        return [getattr(table, name).tolist() for name in NUMBERS] if table else [], seconds
+        table, seconds = _found(folder, head)
+        return [getattr(table, name).tolist() for name in NUMBERS], seconds
 
     numbers, seconds = processes.on_first(read)
-    return (CrossTable(tuple(head["networks"]), *map(np.array, numbers)) if numbers else None), seconds
+    return CrossTable(tuple(head["networks"]), *map(np.array, numbers)), seconds
+
+
+def _found(folder: Path, head: Mapping[str, Any]) -> tuple[CrossTable, float]:
+    """Reads the pairs that are there, those of result.json and what shards have played beside it, and the seconds they took.
+
+    Raises:
+      ValueError: as `_read_earlier`.
+    """
+    table, seconds = _read_earlier(folder / RESULT, head)
+    table = table or nobody_has_met(tuple(head["networks"]))
+    for path in sorted((folder / PAIRS).glob("*.json")):
+        piece, more = _read_earlier(path, head)
+        if piece and (piece.games > table.games).any():
+            table, seconds = joined(table, piece), seconds + more
+    return table, seconds
 
 
 def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, float]:

@@ -143,6 +143,7 @@ def test_decks_of_both_arms():
         ({"change": ()}, "nothing is changed: give --change, --row or --new-deck"),
         ({"new_deck": DECK}, "new_deck='.*': is a change of its own; leave out change"),
         ({"battles": 1}, "battles=1: must be >= 2"),
+        ({"battles": 10**12}, "battles=1000000000000: must be < 2147483648"),
         ({"alpha": 1.0}, "alpha=1.0: must be above 0 and below 1"),
         ({"deck": "knight+giant"}, r"deck='knight\+giant': 2 cards, must be 8"),
         ({"deck": "+".join(["knight"] * 8)}, "deck='.*': 'knight' is there twice, must be there once"),
@@ -167,6 +168,40 @@ def test_a_new_card_takes_the_place_of_another(tmp_path):
     assert asked(change=(), row=str(path), instead_of="giant").decks.after[:2] == ("knight", "page")
     with pytest.raises(ValueError, match="instead_of='': 'page' is new; must be one of knight, giant, "):
         asked(change=(), row=str(path))
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    """A report is stopped before its first battle is over."""
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(card_battles, "play_part", stop)
+
+
+@pytest.mark.usefixtures("stopped")
+def test_a_report_that_has_played_nothing_is_in_nobodys_way(tmp_path):
+    config = dataclasses.replace(SMALL, output=str(tmp_path))
+    for seed in (0, 1):
+        with pytest.raises(KeyboardInterrupt):
+            card_report.run(dataclasses.replace(config, seed=seed), Console(quiet=True))
+        assert json.loads((tmp_path / "parts.json").read_text())["settings"]["seed"] == seed
+    blocks, _ = card_report.sizes(config.battles)
+    part = made_up(blocks, len(asked().game.config.table.cards))
+    (tmp_path / "part-0000.npz").write_bytes(part.as_bytes())
+    with pytest.raises(ValueError, match="holds a report with other seed; give another folder"):
+        card_report.run(config, Console(quiet=True))
+
+
+@pytest.mark.usefixtures("stopped")
+@pytest.mark.parametrize("text", ["[]", "null", "{", "{}", '{"settings": []}'])
+def test_parts_of_something_else_are_told_in_one_line(text, tmp_path):
+    (tmp_path / "parts.json").write_text(text)
+    told = r"parts\.json: torn, or no settings of a report; give another folder, or remove it$"
+    with pytest.raises(ValueError, match=told):
+        card_report.run(dataclasses.replace(SMALL, output=str(tmp_path)), Console(quiet=True))
+    assert (tmp_path / "parts.json").read_text() == text
 
 
 @pytest.mark.slow

@@ -3,12 +3,18 @@
 import dataclasses
 import io
 import json
+import math
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 from rich.console import Console
 
+from jaxgames import checks
+from tests.training.jobs.runs import as_json
 from training.jobs import hyperparameters
+from training.jobs.errors import is_bad_input
 from training.jobs.hyperparameters import SearchConfig
 from training.jobs.train_follower import OracleConfig, TrainConfig
 from training.learn.dagger import DaggerConfig
@@ -28,7 +34,7 @@ def trained(monkeypatch):
         if len(done) == 3:
             return None  # asked to stop
         folder = Path(config.output)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "settings.json").write_text(json.dumps(dataclasses.asdict(config)))
         counts = {"games": 100, "wins": config.oracle.horizon, "draws": 0, "losses": 100 - config.oracle.horizon}
         result = {"released": counts, "strict": counts, "seconds": 1.0}
@@ -89,6 +95,75 @@ def test_ranks_and_goes_on(tmp_path, trained):
     assert [one["trial"] for one in third] == [one["trial"] for one in (*second[1:], second[0])]
 
 
+@pytest.fixture
+def diverging(trained, monkeypatch):
+    """Trials of large learning rates are refused, of others the device fails at depth 10; gives the names of those begun."""
+    train, tried = hyperparameters.train_follower.run, []
+
+    def run(config, console):
+        tried.append(Path(config.output).name)
+        if config.learn.learning_rate > 1:
+            checks.number("loss of a test", math.nan)
+        if config.oracle.horizon == 10:
+            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory\nand more")
+        trained[:] = [""] * 3  # nobody is asked to stop
+        return train(config, console)
+
+    monkeypatch.setattr(hyperparameters.train_follower, "run", run)
+    return tried
+
+
+def searching(folder, **settings):
+    given = {"trials": 2, "horizons": (5,), "num_simulations": (25,), "batch_sizes": (16,), "learning_rates": (1e30, 1e-3)}
+    return SearchConfig(output=str(folder), **given | settings)
+
+
+def test_a_trial_that_fails_is_ranked_last_and_not_repeated(tmp_path, diverging):
+    config = searching(tmp_path, trials=4, horizons=(5, 10))
+    results = hyperparameters.run(config, console := Console(file=io.StringIO(), width=200))
+    assert len(diverging) == 4 and ["failed" in one for one in results] == [False, True, True, True]
+    assert results[0]["learning_rate"] == 1e-3 and json.loads((tmp_path / "results.json").read_text()) == results
+    told = {one["learning_rate"]: one["failed"] for one in results[1:]}
+    assert told[1e30] == "loss of a test=nan: must be finite and >= 0"
+    assert told[1e-3] == "the device failed (RESOURCE_EXHAUSTED: out of memory)"
+    shown = console.file.getvalue()
+    assert all(f"trial {one['trial']} failed: {one['failed']}\n" in shown for one in results[1:])
+    assert hyperparameters.run(config, QUIET) == results and len(diverging) == 4, "nothing is repeated"
+    (tmp_path / f"trial{results[-1]['trial']}" / "failed.json").unlink()
+    assert hyperparameters.run(config, QUIET) == results and len(diverging) == 5
+
+
+def test_a_search_of_which_all_trials_fail_ends_with_one_line(tmp_path, diverging):
+    config = searching(tmp_path, learning_rates=(1e29, 1e30))
+    told = "^no trial has a result, 2 trials failed; trial 0: loss of a test=nan: must be finite and >= 0; give other settings"
+    for _ in range(2):
+        with pytest.raises(ValueError, match=told) as error:
+            hyperparameters.run(config, console := Console(file=io.StringIO(), width=200))
+        assert is_bad_input(error.value) and "trial 1 failed: " in console.file.getvalue()
+    assert diverging == ["trial0", "trial1"]
+    hyperparameters.run(searching(tmp_path, learning_rates=(1e-4, 1e-3)), QUIET)
+    assert diverging[2:] == ["trial0", "trial1"], "notes of other settings do not count"
+
+
+def test_what_is_no_failure_of_a_trial_ends_the_search(tmp_path, trained, monkeypatch):
+    config = searching(tmp_path, learning_rates=(1e-4, 1e-3))
+    (tmp_path / "trial0").mkdir()
+    other = as_json(dataclasses.replace(config.draws()[0], evaluate_games=7))
+    (tmp_path / "trial0" / "settings.json").write_text(json.dumps(other))
+    with pytest.raises(ValueError, match=r"evaluate_games=100: the run in .*trial0 has 7; give that, or choose"):
+        hyperparameters.run(config, QUIET)
+    (tmp_path / "trial0" / "settings.json").unlink()
+    (tmp_path / "trial0" / "failed.json").write_text("[]")
+    told = r"failed\.json: torn, or no note of a trial that failed; remove it, and the trial is tried again$"
+    with pytest.raises(ValueError, match=told):
+        hyperparameters.run(config, QUIET)
+    (tmp_path / "trial0" / "failed.json").unlink()
+    monkeypatch.setattr(hyperparameters.train_follower, "run", lambda *_: np.zeros(2).reshape(3))
+    with pytest.raises(ValueError, match="cannot reshape"):
+        hyperparameters.run(config, QUIET)
+    assert not trained and not (tmp_path / "trial0" / "failed.json").exists()
+
+
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"released": {"games": 3}, "strict": {}, "seconds": 1.0}'])
 def test_a_trial_whose_result_is_none_is_told_in_one_line(text, tmp_path, trained):
     config = SearchConfig(trials=1, output=str(tmp_path))
@@ -112,6 +187,7 @@ def test_a_trial_whose_result_is_none_is_told_in_one_line(text, tmp_path, traine
     ("base", TrainConfig(oracle=OracleConfig(horizon=40)), "base.oracle.horizon=40: .* as horizons replaces it; leave it out"),
     ("base", TrainConfig(oracle=OracleConfig(num_simulations=9)), "base.oracle.num_simulations=9: .* as num_simulations repl"),
     ("base", TrainConfig(output="mine"), "base.output='mine': takes no effect, as output replaces it; leave it out"),
+    ("base", TrainConfig(resume=True), "base.resume=True: takes no effect, as going on with what is in the folder replaces it"),
     ("base", SEARCHING, "base.oracle.planner='sp_mcts:root=true': horizons and simulations are drawn for FDTS; leave it out"),
 ])  # fmt: skip
 def test_settings_are_checked(field, value, message):

@@ -1,5 +1,6 @@
 """Runs of a tournament: stopped ones, shards, folders that are another's, agents by name, and what the command line refuses."""
 
+import contextlib
 import dataclasses
 import io
 import itertools
@@ -115,6 +116,70 @@ def test_shards_make_one_table(pairs, tmp_path, weights):
         tournament.run(other, Console(quiet=True))
 
 
+def three(folder, **settings):
+    return TournamentConfig(("random", "path", "mcts"), mode="adh-3", games=4, output=str(folder), **settings)
+
+
+def played(folder):
+    """The numbers of result.json."""
+    result = json.loads((folder / "result.json").read_text())
+    return [result[name] for name in ("points", "games", "first_points", "draws")]
+
+
+@pytest.mark.usefixtures("named")
+def test_shards_play_nothing_that_one_call_has_played(pairs, tmp_path):
+    tournament.run(three(tmp_path), Console(quiet=True))
+    before = played(tmp_path)
+    assert tournament.run(three(tmp_path, shard="1/3"), Console(quiet=True))["elo"]
+    assert len(pairs) == 3 and played(tmp_path) == before
+    pairs.clear()
+    pairs.stop = 1
+    with pytest.raises(KeyboardInterrupt):
+        tournament.run(three(tmp_path / "stopped"), Console(quiet=True))
+    pairs.stop = 100
+    for share in ("2/3", "1/3", "3/3"):
+        tournament.run(three(tmp_path / "stopped", shard=share), Console(quiet=True))
+    assert len(pairs) == 3 and np.array(played(tmp_path / "stopped")[1]).sum() == 6 * 4
+
+
+@pytest.mark.usefixtures("named")
+def test_one_call_takes_the_pairs_of_shards(pairs, tmp_path):
+    tournament.run(three(tmp_path, shard="2/3"), Console(quiet=True))
+    (tmp_path / "result.json").unlink()
+    tournament.run(three(tmp_path), told := Console(file=io.StringIO(), width=200))
+    assert pairs == [("random", "mcts"), ("random", "path"), ("path", "mcts")]
+    assert f"taken from {tmp_path}: 1 pair\n" in told.file.getvalue()
+
+
+@pytest.mark.usefixtures("named")
+def test_shards_leave_the_result_of_another_tournament_alone(pairs, tmp_path):
+    tournament.run(three(tmp_path), Console(quiet=True))
+    before = (tmp_path / "result.json").read_bytes()
+    for share in ("1/1", "1/3"):
+        with pytest.raises(ValueError, match=r"^seed=1: the tournament in .* has 0; give that, or another folder$"):
+            tournament.run(three(tmp_path, seed=1, shard=share), Console(quiet=True))
+    assert (tmp_path / "result.json").read_bytes() == before and len(pairs) == 3, "refused before anything is played"
+
+
+@pytest.mark.usefixtures("named")
+@pytest.mark.parametrize("settings", [{}, {"shard": "1/3"}])
+def test_what_others_write_meanwhile_is_kept(settings, pairs, tmp_path, monkeypatch):
+    play, others = tournament.play_pair, []
+
+    def play_while_others_do(*given, **more):
+        if not others:
+            others.append(True)
+            tournament.run(three(tmp_path, shard="2/3"), Console(quiet=True))
+        if len(pairs) == 2:
+            raise KeyboardInterrupt
+        return play(*given, **more)
+
+    monkeypatch.setattr(tournament, "play_pair", play_while_others_do)
+    with contextlib.suppress(KeyboardInterrupt):
+        tournament.run(three(tmp_path, **settings), Console(quiet=True))
+    assert np.array(played(tmp_path)[1]).tolist() == [[0, 4, 4], [4, 0, 0], [4, 0, 0]]
+
+
 @pytest.mark.usefixtures("named")
 def test_an_interrupt_says_where_the_finished_pairs_are(pairs, tmp_path, weights, monkeypatch):
     config = TournamentConfig(("random", "path"), mode="adh-3", games=4, output=str(tmp_path))
@@ -154,7 +219,7 @@ def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights
         patch.setattr(provenance, "source_hash", lambda _: "other")
         refused(others("code"))
     tournament.run(dataclasses.replace(config, batch=2), told := Console(file=io.StringIO(), width=200))
-    assert len(pairs) == 1 and f"taken from {folder}/result.json: 1 pair\n" in told.file.getvalue()
+    assert len(pairs) == 1 and f"taken from {folder}: 1 pair\n" in told.file.getvalue()
     who = policy_value.make(PolicyValueConfig(mode="adh-3", network="tiny"))
     save_weights(mine, jax.tree.map(lambda leaf: leaf + 1, load_weights(weights)[0]), who.meta)
     refused(others("networks"))
