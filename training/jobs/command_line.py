@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeVar
 from training.jobs.catalogue import ALIASES, JOBS
 from training.jobs.errors import OUR_PACKAGES, is_bad_input, one_line, text_of
 from training.jobs.flags import parse_all, parse_alone
+from training.jobs.output import outlived
 
 Config = TypeVar("Config")
 
@@ -85,9 +86,10 @@ def _run(
     load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None, alone: bool = False
 ) -> NoReturn:
     """Does what `run_main` says, imports included."""
-    code = _code_of(load, arguments, alone)
-    if arguments is None:
-        _leave(code)
+    with outlived():
+        code = _code_of(load, arguments, alone)
+        if arguments is None:
+            _leave(code)
     sys.exit(code)
 
 
@@ -123,9 +125,6 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
         sys.stdout.flush()
         processes.end()
         return result if isinstance(result, int) else 0
-    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt as stop:
         from training.jobs.stopping import StoppedByInterrupt
 
@@ -232,6 +231,7 @@ def _leave(code: int) -> None:
     """Prepares the end of the process; one that was interrupted, or refused its input, ends here."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: no traceback for an interrupt that comes too late
     if code in (INTERRUPTED, BAD_INPUT):  # what XLA still computes or compiles would outlive the interpreter, and crash
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):  # a full disk, which was told
+                stream.flush()
         os._exit(code)
