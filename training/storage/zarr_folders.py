@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from training.storage.files import sync
 CHUNK = 1000  # rows of each file
 SUFFIX = ".zr"  # of data sets, as PommerLearn calls them
 _MARKS = (".zgroup", "zarr.json")  # one of them is in each
+_UNFINISHED = re.compile(rf"\..+{re.escape(SUFFIX)}\.[0-9a-f]{{32}}")
 _COMPLETE = "AllFilesWritten"  # an attribute: a file that is missing was lost
 
 
@@ -83,7 +85,7 @@ def write(
 
     packed = numcodecs.Blosc(cname="lz4", clevel=5, shuffle=numcodecs.Blosc.SHUFFLE)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")  # as `remove_unfinished` looks for
     try:
         group = zarr.open_group(temporary, mode="w-", zarr_format=2)
         arrays = {
@@ -110,6 +112,13 @@ def write(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes what `write` has left in a folder where the process was killed; nobody else may be writing there."""
+    for path in folder.glob(".*"):
+        if _UNFINISHED.fullmatch(path.name):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 class Folder:

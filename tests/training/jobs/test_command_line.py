@@ -19,6 +19,7 @@ from tests.processes import run_python
 from training.jobs.command_line import run_main
 from training.jobs.flags import message_of, parse, parse_all, parse_alone
 from training.play.telling import now_and_then
+from training.storage.files import output_folder
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 
@@ -233,6 +234,23 @@ def test_an_interruption_is_one_word(capsys):
 
     assert leave(interrupt) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_sigterm_is_an_interruption_with_its_own_exit_code(tmp_path, capsys):
+    """As SLURM sends it when the time is over: what is half done is cleared away."""
+    cleared, before = [], signal.getsignal(signal.SIGTERM)
+
+    def work(_):
+        with output_folder(tmp_path / "new"):
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            finally:
+                signal.raise_signal(signal.SIGTERM)  # more of them come too late
+                cleared.append("half")
+
+    assert leave(work) == 143 and cleared == ["half"] and not (tmp_path / "new").exists()
+    assert capsys.readouterr().err == "interrupted\n"
+    assert signal.getsignal(signal.SIGTERM) is before is signal.SIG_DFL
 
 
 def test_an_interruption_is_not_lost_where_exceptions_are_ignored(capsys):
