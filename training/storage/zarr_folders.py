@@ -1,4 +1,7 @@
-"""Folders of arrays in the zarr format (version 2), written at once and checked when opened. zarr comes with the extra `zarr`."""
+"""Folders of arrays in the zarr format, written at once (version 2) and checked when opened (2 or 3).
+
+zarr comes with the extra `zarr`.
+"""
 
 from __future__ import annotations
 
@@ -176,10 +179,11 @@ class Folder:
         """Raises a ValueError where a file of the first rows is missing that must be there, or something else has its name."""
         for name, array in self._arrays.items():
             may_be_missing = self._forms[name].may_be_sparse and not self.attributes.get(_COMPLETE)
-            others = (range(math.ceil(size / chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True))
+            parts = array.shards or array.chunks  # what a file holds: in version 3 it may be many chunks
+            others = (range(math.ceil(size / part)) for size, part in zip(array.shape[1:], parts[1:], strict=True))
             beside = list(itertools.product(*others))
             # Rows are counted one by one: damaged files may tell of more than a list could hold, and the first is missing.
-            for first in range(-(-rows // array.chunks[0])):
+            for first in range(-(-rows // parts[0])):
                 for rest in beside:
                     key = array.metadata.encode_chunk_key((first, *rest))
                     path = self.path / name / key
