@@ -47,6 +47,11 @@ def fill(page: Path, parts: Mapping[str, str], template: Path | None = None, *, 
     write_alone({page: _PLACE.sub(filled, text)})
 
 
+def is_published(given: Path | None, ours: Path) -> bool:
+    """Says whether a path is that of the checkout, which it is where none is given."""
+    return given is None or given.resolve() == ours.resolve()
+
+
 def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Makes a table of texts; "" without rows."""
     head, rows = list(head), [list(row) for row in rows]

@@ -15,11 +15,12 @@ from rich.live import Live
 
 from experiments.benchmark import cases, records, table, worker
 from experiments.benchmark.case import DEFAULT_REPEATS, Request
-from experiments.pages import fill
+from experiments.pages import fill, is_published
 from jaxgames import runtime
 from training.storage.provenance import CHECKOUT
 
 FAILED = 1
+FOLDER, PAGE, README = CHECKOUT / "benchmarks", CHECKOUT / "docs" / "benchmarks.md", CHECKOUT / "README.md"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +61,10 @@ class BenchmarkConfig:
         for cores in self.cores:
             if cores > usable:
                 raise ValueError(f"cores={cores}: this process may use {usable}")
+        if self.table and not is_published(self.folder, FOLDER):
+            for name, given, ours in (("page", self.page, PAGE), ("readme", self.readme, README)):
+                if is_published(given, ours):
+                    raise ValueError(f"folder={str(self.folder)!r}: would overwrite {ours.name} of the checkout; give --{name}")
         list(self.requests())
 
     def requests(self) -> Iterator[Request]:
@@ -85,7 +90,7 @@ def run(config: BenchmarkConfig) -> int:
       The exit code: 1 if a measurement has failed.
 
     Raises:
-      ValueError: a file of results, the page or the README is not what it must be.
+      ValueError: a file of results, the page or the README is not what it must be, or there are no results to make tables from.
       OSError: a file cannot be read or written.
     """
     if config.show_list:
@@ -93,7 +98,7 @@ def run(config: BenchmarkConfig) -> int:
         for case in cases.CASES:
             print(f"{case.name:{width}}  {case.unit:5}  {case.summary}")
         return 0
-    folder = config.folder or CHECKOUT / "benchmarks"
+    folder = config.folder or FOLDER
     requests = list(config.requests())
     failures = 0
     if requests:
@@ -101,11 +106,13 @@ def run(config: BenchmarkConfig) -> int:
         failures = _measure(config, requests, folder)
     if config.table:
         rows = records.read_all(folder)
+        if not rows:  # tables of nothing would take the place of those that are there
+            raise ValueError(f"folder={str(folder)!r}: {'holds no rows' if folder.is_dir() else 'there is no such folder'}")
         text = table.figures(rows)
         if not config.json:
             print(text)
-        fill(config.page or CHECKOUT / "docs" / "benchmarks.md", {"figures": text}, others_stay=True)
-        fill(config.readme or CHECKOUT / "README.md", {"speeds": table.brief(rows, table.README)}, others_stay=True)
+        fill(config.page or PAGE, {"figures": text}, others_stay=True)
+        fill(config.readme or README, {"speeds": table.brief(rows, table.README)}, others_stay=True)
     return FAILED if failures else 0
 
 

@@ -16,7 +16,7 @@ import jax
 from experiments.growth import curves, learners, worker
 from experiments.growth.curves import BATCH, CORES, LEARNERS, MEMORY, SIMULATIONS, Point
 from experiments.growth.page import caches, figures, tables
-from experiments.pages import NONE, fill
+from experiments.pages import NONE, fill, is_published
 from jaxgames import checks, runtime
 from training.jobs.errors import one_line
 from training.storage import provenance
@@ -25,6 +25,7 @@ from training.storage.json_files import read_json, rows_of
 from training.storage.provenance import CHECKOUT
 
 FAILED = 1
+DATA, PAGE = CHECKOUT / "docs" / "results" / "data" / "growth.json", CHECKOUT / "docs" / "results" / "growth.md"
 PARTS = (MEMORY, BATCH, SIMULATIONS, CORES, LEARNERS)
 
 
@@ -51,6 +52,8 @@ class GrowthConfig:
         for part in self.parts:
             if part not in PARTS:
                 raise ValueError(f"parts={part!r}: must be some of {', '.join(PARTS)}")
+        if not is_published(self.data, DATA) and is_published(self.page, PAGE):
+            raise ValueError(f"data={str(self.data)!r}: would overwrite {PAGE.name} of the checkout; give --page")
 
 
 def run(config: GrowthConfig) -> int:
@@ -60,11 +63,10 @@ def run(config: GrowthConfig) -> int:
       The exit code: 1 if a point has failed.
 
     Raises:
-      ValueError: the page is not what it must be, or the file has curves of another device.
+      ValueError: the page is not what it must be, or the file has curves of another device, or none to make the page from.
       OSError: a file cannot be read or written.
     """
-    data = config.data or CHECKOUT / "docs" / "results" / "data" / "growth.json"
-    page = config.page or CHECKOUT / "docs" / "results" / "growth.md"
+    data, page = config.data or DATA, config.page or PAGE
     order = [point for part in PARTS for point in curves.points(part)]
     kept, failed, about = _read(data), False, _about()
     if kept["rows"] and config.parts and kept["about"].get("device") != about["device"]:
@@ -83,7 +85,9 @@ def run(config: GrowthConfig) -> int:
             lines = ",\n".join(json.dumps(each) for each in kept["rows"])
             write_atomically(data, f'{{"about": {json.dumps(kept["about"])}, "rows": [\n{lines}\n]}}\n')
     with alone_in(data.parent) if data.exists() else contextlib.nullcontext():  # others may have added to it
-        _fill(_read(data), page)
+        if not (kept := _read(data))["rows"]:  # a page of nothing would take the place of the one that is there
+            raise ValueError(f"data={str(data)!r}: {'holds no curves' if data.exists() else 'there is no such file'}")
+        _fill(kept, page)
     return FAILED if failed else 0
 
 

@@ -99,6 +99,22 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
         GrowthConfig(parts=("depth",))
 
 
+def test_a_page_that_is_published_is_not_emptied(tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "_about", lambda: {"device": "Toy", "commit": "abc", "caches": LEVELS})
+    monkeypatch.setattr(command, "fill", lambda *_: pytest.fail("wrote the page"))
+    monkeypatch.setattr(command, "PAGE", tmp_path / "growth.md")
+    data = tmp_path / "none.json"
+    for given in (None, tmp_path / "growth.md"):
+        with pytest.raises(ValueError, match=rf"^data='{data}': would overwrite growth\.md of the checkout; give --page$"):
+            GrowthConfig(parts=(), data=data, page=given)
+    other = GrowthConfig(parts=(), data=data, page=tmp_path / "other.md")
+    with pytest.raises(ValueError, match=rf"^data='{data}': there is no such file$"):
+        command.run(other)
+    data.write_text('{"about": {}, "rows": []}')
+    with pytest.raises(ValueError, match=rf"^data='{data}': holds no curves$"):
+        command.run(other)
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"about": {}}', '{"about": {}, "rows": [{"part": "memory"}]}'])
 def test_a_file_of_something_else_is_told_in_one_line(text, tmp_path):
     data = tmp_path / "growth.json"

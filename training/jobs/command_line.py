@@ -18,11 +18,13 @@ from typing import Any, NoReturn, TypeVar
 from training.jobs.catalogue import ALIASES, JOBS
 from training.jobs.errors import OUR_PACKAGES, is_bad_input, one_line, text_of
 from training.jobs.flags import parse_all, parse_alone
+from training.jobs.output import outlived
 
 Config = TypeVar("Config")
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 def main() -> NoReturn:
@@ -71,7 +73,8 @@ def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Seq
 
     The flags fill `config` before JAX is prepared and `main` is called, so that `--help` and a mistyped flag cost no time. Bad
     input (a flag, a ValueError that this project raises, a file that cannot be opened, a Python without JAX) is told in one
-    line on stderr, with exit code 2; any other error is a bug and shows its traceback.
+    line on stderr, with exit code 2; any other error is a bug and shows its traceback. An interrupt ends it with exit code 130,
+    SIGTERM with 143; a job may do otherwise.
 
     Args:
       main: takes the filled config; an int that it returns is the exit code.
@@ -85,9 +88,10 @@ def _run(
     load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None, alone: bool = False
 ) -> NoReturn:
     """Does what `run_main` says, imports included."""
-    code = _code_of(load, arguments, alone)
-    if arguments is None:
-        _leave(code)
+    with outlived():
+        code = _code_of(load, arguments, alone)
+        if arguments is None:
+            _leave(code)
     sys.exit(code)
 
 
@@ -102,37 +106,27 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
         with _ended_by_interrupts():
             import jax
 
-            from jaxgames import processes, runtime
+            from jaxgames import processes
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in OUR_PACKAGES:
             raise
         print(f"error: {error}: use .venv/bin/python, which `make env` makes, or pip install this project", file=sys.stderr)
         return BAD_INPUT
+    terminated: list[int] = []
     try:
         with _ended_by_interrupts():
             jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
             main, config = load()
-        if alone:
-            settings = parse_alone(config, arguments)
-            runtime.prepare()
-        else:
-            settings, together = parse_all(config, arguments)
-            runtime.prepare()
-            _start_processes(together, settings)
-        result = main(settings)
-        sys.stdout.flush()
-        processes.end()
+        with _interrupted_by_sigterm(terminated):
+            result = _done(main, config, arguments, alone)
         return result if isinstance(result, int) else 0
-    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt as stop:
         from training.jobs.stopping import StoppedByInterrupt
 
         print("interrupted", file=sys.stderr)
         if isinstance(stop, StoppedByInterrupt):  # the other processes have been, too
             processes.end()
-        return INTERRUPTED
+        return TERMINATED if terminated else INTERRUPTED
     except Exception as error:
         processes.await_verdict(error.__cause__ or error)
         if not isinstance(error, ValueError | OSError) or not is_bad_input(error):
@@ -140,6 +134,23 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
         print(f"error: {one_line(text_of(error))}", file=sys.stderr)
         processes.end(failed=True)
         return BAD_INPUT
+
+
+def _done(main: Callable[[Any], Any], config: type[Any], arguments: Sequence[str] | None, alone: bool) -> Any:
+    """Does the job, and parts from the other processes. Returns what `main` does."""
+    from jaxgames import processes, runtime
+
+    if alone:
+        settings = parse_alone(config, arguments)
+        runtime.prepare()
+    else:
+        settings, together = parse_all(config, arguments)
+        runtime.prepare()
+        _start_processes(together, settings)
+    result = main(settings)
+    sys.stdout.flush()
+    processes.end()
+    return result
 
 
 def _start_processes(together: Any, settings: Any) -> None:
@@ -207,6 +218,30 @@ def _no_interrupt_is_lost() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _interrupted_by_sigterm(come: list[int]) -> Iterator[None]:
+    """Makes SIGTERM an interrupt, so that what is half done is cleared away, as when the time of a job of SLURM is over.
+
+    Args:
+      come: takes the signal; more of them are ignored, as they would interrupt the clearing away.
+    """
+
+    def stop(number: int, frame: object) -> None:
+        del frame
+        if not come:
+            come.append(number)
+            raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
 def _ended_by_interrupts() -> Iterator[None]:
     """Lets an interrupt end the process at once: modules in C++ abort where an exception goes through their import."""
 
@@ -231,7 +266,8 @@ def _ended_by_interrupts() -> Iterator[None]:
 def _leave(code: int) -> None:
     """Prepares the end of the process; one that was interrupted, or refused its input, ends here."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: no traceback for an interrupt that comes too late
-    if code in (INTERRUPTED, BAD_INPUT):  # what XLA still computes or compiles would outlive the interpreter, and crash
-        sys.stdout.flush()
-        sys.stderr.flush()
+    if code in (INTERRUPTED, TERMINATED, BAD_INPUT):  # what XLA still computes would outlive the interpreter, and crash
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):  # a full disk, which was told
+                stream.flush()
         os._exit(code)

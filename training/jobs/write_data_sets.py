@@ -93,6 +93,8 @@ def run(config: WriteConfig, console: Console | None = None) -> list[Path]:
 def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path]:
     paths = [folder / f"data_{number}{zarr_folders.SUFFIX}" for number in range(config.data_sets)]
     settings = folder / SETTINGS
+    if processes.leads():
+        zarr_folders.remove_unfinished(folder)
     who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
     files = digests(config)
     network = agents.digest(config.planner, who.game) if config.planner else ""

@@ -8,10 +8,10 @@
 
 Samples lie in the order of agents' episodes. The attributes say of each of these whose and of which episode it is and how long
 (AgentIds, AgentEpisode, AgentSteps), and of each episode how it began, what was done and how it ended (Episode...); arrays may
-be longer than the samples, whose number is the attribute Steps. Files of act and val that would hold zeros alone may be
-missing: the library that PommerLearn writes with leaves them out. Where PommerLearn has filled a data set in the middle of a
-game, the next one begins with the other agents of that game. It does not tell the end of it again: their AgentEpisode is -1.
-Data sets hold free-for-all alone, which EpisodeGameMode says as 0. (Source: PommerLearn, Weil et al.)
+be longer than the samples, whose number is the attribute Steps. Files of act, q and val that would hold the fill value alone
+may be missing: the library that PommerLearn writes with leaves them out, and so does zarr. Where PommerLearn has filled a data
+set in the middle of a game, the next one begins with the other agents of that game. It does not tell the end of it again: their
+AgentEpisode is -1. Data sets hold free-for-all alone, which EpisodeGameMode says as 0. (Source: PommerLearn, Weil et al.)
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FORMS = {
     "obs": Form("float32", PLANES),
     "act": Form("int8", may_be_sparse=True),  # zeros where somebody stands still
     "pol": Form("float32", (MOVES,)),
-    "q": Form("float32", (MOVES,)),
+    "q": Form("float32", (MOVES,), may_be_sparse=True),  # known of no action where nothing was searched
     "val": Form("float32", may_be_sparse=True),  # zeros in demonstrations
 }
 _OF_AGENTS = ("AgentIds", "AgentSteps", "AgentEpisode")

@@ -1,9 +1,13 @@
-"""Folders of arrays in the zarr format (version 2), written at once and checked when opened. zarr comes with the extra `zarr`."""
+"""Folders of arrays in the zarr format, written at once (version 2) and checked when opened (2 or 3).
+
+zarr comes with the extra `zarr`.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -17,6 +21,7 @@ from training.storage.files import sync
 CHUNK = 1000  # rows of each file
 SUFFIX = ".zr"  # of data sets, as PommerLearn calls them
 _MARKS = (".zgroup", "zarr.json")  # one of them is in each
+_UNFINISHED = re.compile(rf"\..+{re.escape(SUFFIX)}\.[0-9a-f]{{32}}")
 _COMPLETE = "AllFilesWritten"  # an attribute: a file that is missing was lost
 
 
@@ -83,7 +88,7 @@ def write(
 
     packed = numcodecs.Blosc(cname="lz4", clevel=5, shuffle=numcodecs.Blosc.SHUFFLE)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")  # as `remove_unfinished` looks for
     try:
         group = zarr.open_group(temporary, mode="w-", zarr_format=2)
         arrays = {
@@ -110,6 +115,13 @@ def write(
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes what `write` has left in a folder where the process was killed; nobody else may be writing there."""
+    for path in folder.glob(".*"):
+        if _UNFINISHED.fullmatch(path.name):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 class Folder:
@@ -167,10 +179,11 @@ class Folder:
         """Raises a ValueError where a file of the first rows is missing that must be there, or something else has its name."""
         for name, array in self._arrays.items():
             may_be_missing = self._forms[name].may_be_sparse and not self.attributes.get(_COMPLETE)
-            others = (range(math.ceil(size / chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True))
+            parts = array.shards or array.chunks  # what a file holds: in version 3 it may be many chunks
+            others = (range(math.ceil(size / part)) for size, part in zip(array.shape[1:], parts[1:], strict=True))
             beside = list(itertools.product(*others))
             # Rows are counted one by one: damaged files may tell of more than a list could hold, and the first is missing.
-            for first in range(-(-rows // array.chunks[0])):
+            for first in range(-(-rows // parts[0])):
                 for rest in beside:
                     key = array.metadata.encode_chunk_key((first, *rest))
                     path = self.path / name / key

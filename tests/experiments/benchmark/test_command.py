@@ -68,6 +68,30 @@ def test_table_alone_measures_nothing(tmp_path, capsys, monkeypatch):
     assert readme.read_text() == f"<!-- table speeds -->\n{table.brief([row], table.README)}\n<!-- /table -->\n"
 
 
+def test_tables_that_are_published_are_not_emptied(tmp_path, capsys, monkeypatch):
+    marks = "<!-- table {0} -->\nkept\n<!-- /table -->\n"
+    pages = {name: tmp_path / f"{name}.md" for name in ("page", "readme")}
+    for (name, path), mark in zip(pages.items(), ("figures", "speeds"), strict=True):
+        path.write_text(marks.format(mark))
+        monkeypatch.setattr(command, name.upper(), path)
+    (tmp_path / "empty").mkdir()
+    both = [word for name, path in pages.items() for word in (f"--{name}", str(path))]
+    other = [word for name in pages for word in (f"--{name}", str(tmp_path / "other.md"))]
+    monkeypatch.setattr(command, "FOLDER", tmp_path / "none")
+    for arguments, told in [
+        (["--folder", str(tmp_path / "nosuch")], "would overwrite page.md of the checkout; give --page"),
+        (["--folder", str(tmp_path / "nosuch"), *both], "would overwrite page.md of the checkout; give --page"),
+        (["--folder", str(tmp_path / "nosuch"), *other[:2]], "would overwrite readme.md of the checkout; give --readme"),
+        (["--folder", str(tmp_path / "nosuch"), *other], "there is no such folder"),
+        (["--folder", str(tmp_path / "empty"), *other], "holds no rows"),
+        ([], "there is no such folder"),
+    ]:
+        assert leave("--table", *arguments) == 2
+        printed = capsys.readouterr().err
+        assert printed.startswith("error: folder='") and printed.endswith(f": {told}\n") and printed.count("\n") == 1
+    assert all("kept" in path.read_text() for path in pages.values())
+
+
 def test_a_measurement_that_fails_does_not_stop_the_others(tmp_path, capsys, monkeypatch):
     def fail_once(request):
         if request.case == "pommerman/random":

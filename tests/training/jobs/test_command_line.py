@@ -1,5 +1,7 @@
+import contextlib
 import dataclasses
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,12 +11,15 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from rich.console import Console
 from tyro.conf import Positional
 
 from jaxgames import runtime
 from tests.processes import run_python
 from training.jobs.command_line import run_main
 from training.jobs.flags import message_of, parse, parse_all, parse_alone
+from training.play.telling import now_and_then
+from training.storage.files import output_folder
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 
@@ -172,12 +177,80 @@ def test_a_bug_keeps_its_traceback(bug, message):
         run_main(bug, Settings, [])
 
 
+@contextlib.contextmanager
+def nobody_reads(monkeypatch, *names):
+    """Lets streams of this process be pipes whose reader has gone."""
+    with contextlib.ExitStack() as opened:
+        for name in names:
+            reader, writer = os.pipe()
+            os.close(reader)
+            monkeypatch.setattr(sys, name, opened.enter_context(open(writer, "w")))
+        yield
+
+
+@pytest.mark.parametrize("names", [["stdout"], ["stdout", "stderr"]])
+def test_a_job_outlives_the_reader_of_its_output(names, monkeypatch, tmp_path, capsys):
+    def work(_):
+        Console().print("a line")
+        Console(stderr=True).print("a word")
+        print("another", flush=True)
+        with now_and_then(Console(), lambda: "later", seconds=0.001):
+            time.sleep(0.05)
+        (tmp_path / "saved").touch()
+
+    with nobody_reads(monkeypatch, *names):
+        assert leave(work) == 0
+    assert (tmp_path / "saved").exists()
+    assert capsys.readouterr().err == ("" if "stderr" in names else "a word\n")
+
+
+def test_an_output_that_cannot_be_written_is_named(monkeypatch, capsys):
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        for said in (lambda _: print("a line"), lambda _: Console().print("a line")):
+            assert leave(said) == 2
+            assert capsys.readouterr().err == "error: standard output: No space left on device\n"
+        with pytest.raises(OSError, match="No space"):
+            full.close()
+
+
+@pytest.mark.parametrize(("call", "code", "told"), [("print(1)", 0, ""), ("runtime.prepare(cores=0)", 2, "error: cores=0: must")])
+def test_an_output_that_is_closed_from_the_start(call, code, told):
+    program = f"""
+from jaxgames import runtime
+from training.jobs.command_line import run_main
+from tests.training.jobs.test_command_line import Settings
+
+run_main(lambda _: {call}, Settings)
+"""
+    command = ["sh", "-c", 'exec "$0" "$@" >&-', sys.executable, "-c", program]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, cwd=SCRIPTS.parent)
+    assert done.returncode == code and done.stderr.startswith(told) and done.stderr.count("\n") == bool(told)
+
+
 def test_an_interruption_is_one_word(capsys):
     def interrupt(_):
         raise KeyboardInterrupt
 
     assert leave(interrupt) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_sigterm_is_an_interruption_with_its_own_exit_code(tmp_path, capsys):
+    """As SLURM sends it when the time is over: what is half done is cleared away."""
+    cleared, before = [], signal.getsignal(signal.SIGTERM)
+
+    def work(_):
+        with output_folder(tmp_path / "new"):
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            finally:
+                signal.raise_signal(signal.SIGTERM)  # more of them come too late
+                cleared.append("half")
+
+    assert leave(work) == 143 and cleared == ["half"] and not (tmp_path / "new").exists()
+    assert capsys.readouterr().err == "interrupted\n"
+    assert signal.getsignal(signal.SIGTERM) is before is signal.SIG_DFL
 
 
 def test_an_interruption_is_not_lost_where_exceptions_are_ignored(capsys):

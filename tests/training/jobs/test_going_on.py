@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import sys
 
 import pytest
 from rich.console import Console
@@ -73,6 +74,19 @@ def test_a_command_that_is_interrupted_tells_so_by_its_exit_code(number, code, m
     told = capsys.readouterr()
     assert stop.value.code == code and ("interrupted\n" in told.err) == (code == 130)
     assert "stopped after iteration 4, which is saved; go on with --resume\n" in told.out and told.out.endswith("parted\n")
+
+
+def test_a_training_whose_output_nobody_reads_goes_on(straight, monkeypatch, tmp_path):
+    """As with `| head -1`, or with `| tee log` when the terminal has died."""
+    words = ["--output", str(tmp_path), "--seed", "3"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        with pytest.raises(SystemExit) as stop:
+            run_main(lambda config: running.run(ToyJob(config, Console(width=200))), ToyConfig, words)
+    assert stop.value.code == 0
+    assert_same(tmp_path, straight)
 
 
 def test_an_interrupt_of_the_final_games_tells_that_all_is_saved(straight, tmp_path):

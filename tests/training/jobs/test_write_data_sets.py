@@ -8,6 +8,7 @@ import io
 import json
 import shutil
 import types
+import uuid
 
 import jax
 import pytest
@@ -72,6 +73,15 @@ def test_called_again_it_writes_what_is_missing(played, tmp_path):
     assert contents(tmp_path / "data_0.zr") == before and "data_0.zr is there" in printed
     with pytest.raises(ValueError, match=r"^samples=50: the run in .* has 40; give that, or choose another output$"):
         write(tmp_path, samples=50)
+
+
+def test_what_was_killed_half_way_is_removed_and_nothing_else(played, tmp_path):
+    others = [tmp_path / name for name in (".notes.zr.old", ".git")]
+    half = tmp_path / f".data_0.zr.{uuid.uuid4().hex}"
+    for path in (half, *others):
+        (path / "obs").mkdir(parents=True)
+    write(tmp_path)
+    assert not half.exists() and all(path.is_dir() for path in others)
 
 
 def test_a_network_that_has_learnt_on_is_another_one(played, monkeypatch, tmp_path):

@@ -168,6 +168,30 @@ def test_files_of_zeros_alone_may_be_left_out(folder, tmp_path):
         DataSet(sparse, GAME)
 
 
+def written_by_others(folder, path, **shards):
+    """Writes the arrays again in version 3, as zarr does where nothing is said: files of the fill value alone are left out."""
+    source, group = zarr.open_group(folder, mode="r"), zarr.open_group(path, mode="w", zarr_format=3)
+    group.attrs.update(dict(source.attrs))
+    for name in data_sets.FORMS:
+        values = source[name][:]
+        fill = np.nan if name == "q" else 0
+        sizes = {"chunks": (100, *values.shape[1:]), "shards": (shards[name], *values.shape[1:]) if name in shards else None}
+        group.create_array(name, shape=values.shape, dtype=values.dtype, fill_value=fill, **sizes)[:] = values
+
+
+def test_what_others_write_in_version_3(folder, tmp_path):
+    written_by_others(folder, tmp_path / "bad.zr", obs=200, pol=400)
+    assert not list((tmp_path / "bad.zr" / "q").glob("c/**/*")), "zarr leaves out what is not known"
+    opened, whole = DataSet(tmp_path / "bad.zr", GAME), DataSet(folder, GAME)
+    found, should = opened.read(0, opened.steps), whole.read(0, whole.steps)
+    np.testing.assert_array_equal(found.policy, should.policy)
+    for name in ("obs/c/1/0/0/0", "pol/c/0/0"):
+        (tmp_path / "bad.zr" / name).rename(tmp_path / "kept")
+        with pytest.raises(ValueError, match=rf"is torn: {name} is missing$"):
+            DataSet(tmp_path / "bad.zr", GAME)
+        (tmp_path / "kept").rename(tmp_path / "bad.zr" / name)
+
+
 def test_folders_are_looked_up(folder, tmp_path):
     assert files_of([str(folder.parent), str(folder)]) == [folder, folder]
     with pytest.raises(ValueError, match="there is no such folder"):

@@ -106,7 +106,10 @@ def play(match: Match) -> Iterator[Finished]:
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """Turns SIGTERM and SIGHUP into an interrupt while the context lasts, so that programs are ended before this one is."""
+    """Turns SIGTERM and SIGHUP into an interrupt while the context lasts, so that programs are ended before this one is.
+
+    Signals that are ignored, or that somebody else handles, such as the command line, are left alone.
+    """
 
     def stop(number: int, frame: object) -> None:
         del number, frame
@@ -115,12 +118,14 @@ def stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # no other may set handlers
         yield
         return
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    ours = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def run(match: Match, settings: Mapping[str, Any], folder: Path | None, console: Console) -> dict[str, Any]:
