@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames import processes
-from training.jobs.job import JobConfig
+from training.jobs.job import CHECKPOINTS, JobConfig
 from training.storage.checkpoints import UNFINISHED, Checkpoints
 from training.storage.files import LOCK, write_atomically
 from training.storage.json_files import read_json
@@ -20,7 +20,7 @@ from training.storage.named_files import Digests, digests
 from training.storage.owner import FILES, GO_ON, JOB, RESULT, SETTINGS, check_owner, other_owner
 from training.storage.provenance import as_read, flat
 
-CHECKPOINTS, BEST = "checkpoints", "best.npz"  # a folder, and the weights that a run stands for
+BEST = "best.npz"  # the weights that a run stands for
 
 
 def check_folder(config: Any, folder: Path, checkpoints: Checkpoints, files: Digests | None = None) -> None:

@@ -18,7 +18,10 @@ from jaxgames.agent import Agent
 from jaxgames.registration import named
 from search.planner import size_in_bytes
 from training.play import memory
+from training.storage.checkpoints import steps_in
 from training.storage.named_files import digests
+
+CHECKPOINTS = "checkpoints"  # a folder in that of a run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +100,10 @@ class Job(abc.ABC):
     def variant(self) -> str:
         """The game and its variant, for people."""
         return f"{self.meta['game']} {self.meta['mode']}"
+
+    def goes_on(self) -> bool:
+        """Says whether the run goes on from a checkpoint: files that it only began with are not read then. All processes call."""
+        return bool(self.config.resume and processes.on_first(lambda: steps_in(self.folder / CHECKPOINTS)))
 
     @abc.abstractmethod
     def start(self) -> Any:

@@ -17,7 +17,6 @@ import numpy as np
 from jaxgames import processes
 from training.jobs.display import COMPILING, Display
 from training.jobs.folder import (
-    CHECKPOINTS,
     check_folder,
     check_kept,
     check_length,
@@ -26,7 +25,7 @@ from training.jobs.folder import (
     remove_outdated_result,
     write_settings,
 )
-from training.jobs.job import Job
+from training.jobs.job import CHECKPOINTS, Job
 from training.jobs.stopping import StoppedByInterrupt, StopRequest
 from training.learn.dealing import is_dealt, must_deal
 from training.storage.checkpoints import Checkpoints

@@ -139,8 +139,8 @@ class ExpertJob(Job):
         return State(self.programs.init(self.key, self._first_params()), np.int32(0))
 
     def _first_params(self) -> Any:
-        """Gives the parameters to begin with."""
-        if self.config.start:
+        """Gives the parameters to begin with; a run that goes on has its own."""
+        if self.config.start and not self.goes_on():
             return policy_value.first_params(self.who, self.config.start)
         return self.who.init(jax.random.fold_in(self.key, _INIT))
 

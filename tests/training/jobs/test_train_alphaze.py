@@ -259,6 +259,15 @@ def test_a_run_begins_with_given_weights(straight, tmp_path):
         AlphazeJob(settings(tmp_path, start=str(folder), who=PolicyValueConfig(mode="adh-3", network="paper_value")), Console())
 
 
+def test_a_run_goes_on_without_the_weights_that_it_began_with(tmp_path):
+    config = settings(tmp_path, start=str(tmp_path / "gone.npz"), resume=True)
+    with pytest.raises(OSError, match=r"gone\.npz"):
+        AlphazeJob(config, Console())
+    (tmp_path / "checkpoints" / "4").mkdir(parents=True)
+    drawn = AlphazeJob(dataclasses.replace(config, start=""), Console())._first_params()
+    assert jax.tree.all(jax.tree.map(np.array_equal, AlphazeJob(config, Console())._first_params(), drawn))
+
+
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):
     """Among games, between two gradient steps, and at the end of an epoch; at first it was to take fewer epochs."""
     stops = (1, EPOCH + 3, 2 * EPOCH)

@@ -157,6 +157,21 @@ def test_a_run_begins_with_the_weights_that_are_named(straight, make, monkeypatc
         run_here(ExpertJob, settings(tmp_path / "other", start=str(straight[0])))
 
 
+def test_a_run_goes_on_without_the_weights_that_it_began_with(straight, make, monkeypatch, tmp_path):
+    """They are read where there is no checkpoint alone."""
+    start = tmp_path / "start.npz"
+    start.write_bytes((straight[0] / "best.npz").read_bytes())
+    named = settings(tmp_path / "run", start=str(start))
+    with monkeypatch.context() as patch:
+        send_signal_at(patch, signal.SIGTERM, 1)
+        run_here(make, named)
+    start.unlink()
+    _, printed = run_here(make, dataclasses.replace(named, resume=True))
+    assert "going on after iteration 1" in printed and len(log_of(tmp_path / "run")) == ENDS[-1]
+    with pytest.raises(OSError, match=r"start\.npz"):
+        run_here(make, dataclasses.replace(named, resume=True, output=str(tmp_path / "other")))
+
+
 @pytest.mark.slow
 def test_its_own_search_is_learnt_from(tmp_path):
     """One seat searches, the other answers right and cannot be beaten."""
