@@ -68,6 +68,7 @@ class TrainConfig(JobConfig):
         super().__post_init__()
         checks.at_least(1, self, "epochs", "final_entries")
         checks.at_least(0, self, "gate_games", "rate_games", "final_games")
+        checks.below(checks.COUNTS, self, "gate_games", "rate_games", "final_games")
         checks.numbers(self, "gate_temperature")
         for name in ("gate_games", "rate_games", "final_games"):
             if getattr(self, name) % 2:

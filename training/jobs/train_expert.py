@@ -63,6 +63,7 @@ class TrainConfig(JobConfig):
         super().__post_init__()
         checks.at_least(1, self, "rounds")
         checks.at_least(0, self, "rate_games", "final_games")
+        checks.below(checks.COUNTS, self, "rate_games", "final_games")
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:

@@ -108,6 +108,7 @@ class AlphazeConfig:
                 raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")
         counts = ("num_worlds", "num_simulations", "microbatch_size", "lanes", "steps", "epoch_samples")
         checks.at_least(1, self, *counts, "epoch_updates", "updates", "batch_size")
+        checks.below(checks.COUNTS, self, "num_worlds", "steps", "epoch_updates", "updates")
         checks.at_least(0, self, "true_sight_epochs", "pretrain_epochs", "heuristic_epochs")
         checks.at_least(-1, self, "explore_moves")
         checks.numbers(self, "value_weight", "weight_decay", "temperature", "value_temperature")

@@ -301,6 +301,7 @@ def test_epochs_that_are_done_are_not_undone(straight, make):
         ({"rate_games": -1}, "rate_games=-1: must be >= 0"),
         ({"gate_temperature": -0.5}, "gate_temperature=-0.5: must be >= 0"),
         ({"gate_games": 5}, "gate_games=5: must be even, because colours are swapped half-way"),
+        ({"gate_games": 2**31}, "gate_games=2147483648: must be < 2147483648"),
         ({"final_games": 1}, "final_games=1: must be even, because colours are swapped half-way"),
     ],
 )
@@ -331,6 +332,7 @@ def test_bad_settings(values, message):
             "error: learn.num_simulations=2000000: the run needs",
         ),
         (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),
+        (["--final-games", "2000000000"], "error: final_games=2000000000: the run needs"),
         (["--learn.buffer-size", "100000000000"], "error: learn.buffer_size=100000000000: the run needs"),
         (["--epochs", "1000000000"], "error: 16384000000000 searches to do: must be <= "),
     ],

@@ -186,6 +186,7 @@ def test_its_own_search_is_learnt_from(tmp_path):
     ({"rounds": 0}, "rounds=0: must be >= 1"),
     ({"rate_games": -1}, "rate_games=-1: must be >= 0"),
     ({"final_games": -1}, "final_games=-1: must be >= 0"),
+    ({"rate_games": 2**31}, "rate_games=2147483648: must be < 2147483648"),
 ])  # fmt: skip
 def test_bad_settings(values, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
