@@ -135,7 +135,10 @@ class AlphazeJob(Job):
         self.random = agents.make("random", self.who.game)
 
         def named(*players: Agent) -> list[Agent]:
-            return [player._replace(name=f"learn.num_simulations={learn.num_simulations}") for player in players]
+            """Gives the players named by what makes their searches larger."""
+            simulations, worlds = f"learn.num_simulations={learn.num_simulations}", f"learn.num_worlds={learn.num_worlds}"
+            in_worlds = worlds if learn.method == "pimc_value" else f"{worlds} and {simulations}"
+            return [player._replace(name=simulations if player.sees_state else in_worlds) for player in players]
 
         kinds = self.programs.kinds(config.epochs)
         self.check_memory(

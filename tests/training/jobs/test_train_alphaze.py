@@ -329,6 +329,14 @@ def test_bad_settings(values, message):
         (["--gate-games", "many"], "--gate-games"),
         (
             ["--who.mode", "adh-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
+            "error: learn.num_worlds=6 and learn.num_simulations=2000000: the run needs",
+        ),
+        (
+            ["--who.mode", "adh-3", "--who.network", "compact", "--learn.num-worlds", "2000000000"],
+            "error: learn.num_worlds=2000000000 and learn.num_simulations=32: the run needs",
+        ),
+        (
+            ["--who.mode", "hex-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
             "error: learn.num_simulations=2000000: the run needs",
         ),
         (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),
