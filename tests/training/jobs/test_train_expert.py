@@ -193,6 +193,14 @@ def test_bad_settings(values, message):
         TrainConfig(**values)
 
 
+def test_models_that_there_are_not_are_told_where_nobody_searches(tmp_path):
+    """Those that nobody has named may be of no use in the game."""
+    learn = dataclasses.replace(TINY.learn, models=Models(model="nosuch", root="true"))
+    with pytest.raises(ValueError, match=r"^model='nosuch': must be one of "):
+        ExpertJob(settings(tmp_path, learn=learn), Console())
+    ExpertJob(settings(tmp_path, learn=dataclasses.replace(TINY.learn, models=ExpertConfig.models)), Console())
+
+
 def test_a_search_needs_values(monkeypatch, tmp_path):
     """Demonstrations alone can be learnt by a network without."""
     plain = train_expert.policy_value.make(None)
