@@ -17,7 +17,7 @@ from jax import Array
 from jaxgames import checks, shapes
 from jaxgames.abilities import has_rivals, keeps_beliefs
 from jaxgames.agent import Agent, memoryless
-from jaxgames.game import Game
+from jaxgames.game import Game, is_hidden
 from jaxgames.others import bots_of
 from jaxgames.registration import usual_opponent
 from search import arguments
@@ -220,11 +220,12 @@ def model_of(
       agents: models of one's own by name, which come first.
 
     Raises:
-      ValueError: there is none of this name, it needs a network, or it is not quick to ask.
+      ValueError: there is none of this name, it needs a network, or it does not see the state in a game that tells what its
+        players know.
     """
     if name in agents:
         arguments.of_kind(f"agents[{name!r}]", agents[name], Agent)
-        return _with_own_params(agents[name])
+        return _seeing(game, setting, name, _with_own_params(agents[name]))
     if name == NETWORK:
         if evaluate is None:
             raise ValueError(f"{setting}={name!r}: needs weights")
@@ -237,7 +238,15 @@ def model_of(
     if name not in entries:
         others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
         raise ValueError(f"{setting}={name!r}: {checks.one_of(name, (*entries, *agents, *others))}")
-    return _with_own_params(entries[name].build(game, entries[name].settings()))
+    return _seeing(game, setting, name, _with_own_params(entries[name].build(game, entries[name].settings())))
+
+
+def _seeing(game: Game, setting: str, name: str, model: Agent) -> Agent:
+    """Gives a model; raises where it plays by information that is collected over a game, which a search does not carry along."""
+    if is_hidden(game) and not model.sees_state:
+        told = "plays by what its seat has seen so far; take one that sees the state"
+        raise ValueError(f"{setting}={name!r}: {told}, such as {STILL}")
+    return model
 
 
 def _name(game: Game, models: Models) -> str:

@@ -72,6 +72,7 @@ class SoakConfig:
         checks.numbers(self, "share", positive=True)
         checks.at_least(0, self, "lanes")
         checks.at_least(-1, self, "replay")
+        checks.below(checks.COUNTS, self, "replay")
         if self.replay >= 0 and not self.game:
             raise ValueError(f"replay={self.replay}: say which game")
         for name, given in (("mode", self.mode), ("agent", self.agent)):

@@ -115,6 +115,7 @@ def test_all_planned_games_keep_their_rules(game, mode, agent, steps, tmp_path):
         ({"share": 0}, "share=0: must be"),
         ({"lanes": -1}, "lanes=-1: must be"),
         ({"replay": 3}, "replay=3: say which game"),
+        ({"game": "hex", "replay": 99_999_999_999}, "replay=99999999999: must be < 2147483648"),
         ({"mode": "toy"}, "mode='toy': say of which game"),
         ({"agent": "path"}, "agent='path': say of which game"),
     ],

@@ -13,7 +13,7 @@ from jaxgames.agent import memoryless as memoryless_agent
 from jaxgames.registration import NoSettings
 from search import presets
 from search.dynamics import dynamics_of
-from search.modelled import Models, dynamics_for, model_of
+from search.modelled import Models, dynamics_for, model_of, modelled_puct
 from tests.rivalry import Rivalry
 from tests.tug import states_of
 
@@ -84,6 +84,17 @@ def test_bad_input(options, message):
 def test_bad_input_of_searches_with_networks(mode, options, message):
     with pytest.raises(ValueError, match=message):
         presets.by_name(jaxgames.make("pommerman", mode), "sp_mcts", **options)
+
+
+@pytest.mark.parametrize(("options", "setting", "name"), [
+    ({}, "model", "random"),
+    ({"model": "still", "switch_after": 1, "then": "random"}, "then", "random"),
+])  # fmt: skip
+def test_models_that_play_by_what_they_have_seen_are_told_by_their_setting(options, setting, name):
+    """Also where nobody has named them: Hex tells what its players know."""
+    message = f"^{setting}='{name}': plays by what its seat has seen so far; take one that sees the state, such as still$"
+    with pytest.raises(ValueError, match=message):
+        modelled_puct(jaxgames.make("hex", "hex-3"), unasked, Models(root="true", **options))
 
 
 def unasked(params, states, seats):

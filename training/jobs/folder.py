@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames import processes
-from training.jobs.job import JobConfig
-from training.storage.checkpoints import Checkpoints
+from training.jobs.job import CHECKPOINTS, JobConfig
+from training.storage.checkpoints import UNFINISHED, Checkpoints
 from training.storage.files import LOCK, write_atomically
 from training.storage.json_files import read_json
-from training.storage.logs import LOG_FILE
+from training.storage.logs import LOG_FILE, read_log
 from training.storage.named_files import Digests, digests
 from training.storage.owner import FILES, GO_ON, JOB, RESULT, SETTINGS, check_owner, other_owner
 from training.storage.provenance import as_read, flat
+
+BEST = "best.npz"  # the weights that a run stands for
 
 
 def check_folder(config: Any, folder: Path, checkpoints: Checkpoints, files: Digests | None = None) -> None:
@@ -39,6 +41,62 @@ def check_folder(config: Any, folder: Path, checkpoints: Checkpoints, files: Dig
             raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
 
     processes.agree(check)
+
+
+def check_kept(config: Any, folder: Path) -> None:
+    """Checks that no run has lost its checkpoints: it would begin again, and write over what is left of it.
+
+    To be asked before `Checkpoints` makes their folder. A run that was stopped before its first one has that folder, empty; it
+    may begin again.
+
+    Args:
+      config: of the job.
+      folder: of its run, in which no other job has written.
+
+    Raises:
+      ValueError: there is a result, are weights or a log, and no checkpoints.
+    """
+    check_owner(config, folder)
+
+    def check() -> None:
+        if processes.leads() and (left := _left(config, folder)):
+            told = f"holds the {left} of a run without checkpoints; give another folder, or move away what lies there"
+            raise ValueError(f"output={config.output!r}: {told}")
+
+    processes.agree(check)
+
+
+def _left(config: Any, folder: Path) -> str:
+    """Names what is left of a run whose checkpoints were taken away; "": nothing, they are there, or there were none yet."""
+    place, log = folder / CHECKPOINTS, _iterations(folder / LOG_FILE)
+    if place.is_dir() and any(not path.name.startswith(UNFINISHED) for path in place.iterdir()):
+        return ""
+    if _holds(folder / RESULT, "settings", dict):
+        return RESULT
+    if place.is_dir():  # weights may be older than the first checkpoint; a log of more iterations than that takes is not
+        settings = folder / SETTINGS
+        every = read_json(settings, "settings", then=GO_ON) if _holds(settings, "checkpoint_every", int) else vars(config)
+        return LOG_FILE if log and log[-1] > every["checkpoint_every"] else ""
+    if (folder / BEST).exists():
+        return BEST
+    return LOG_FILE if log else ""
+
+
+def _holds(path: Path, name: str, kind: type) -> bool:
+    """Says whether a file is there, and holds JSON with a value of this name."""
+    try:
+        read_json(path, "file", {name: kind})
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _iterations(path: Path) -> list[int]:
+    """Gives the iterations in a log; none where there is no log, or the file is something else, which `RunLog` tells."""
+    try:
+        return [record["iteration"] for record in read_log(path)]
+    except (OSError, ValueError):
+        return []
 
 
 def check_length(config: Any, folder: Path, name: str, done: int) -> None:

@@ -17,8 +17,11 @@ from jaxgames import checks, processes, runtime
 from jaxgames.agent import Agent
 from jaxgames.registration import named
 from search.planner import size_in_bytes
-from training.play import memory
+from training.play import evaluate, memory
+from training.storage.checkpoints import steps_in
 from training.storage.named_files import digests
+
+CHECKPOINTS = "checkpoints"  # a folder in that of a run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +101,10 @@ class Job(abc.ABC):
         """The game and its variant, for people."""
         return f"{self.meta['game']} {self.meta['mode']}"
 
+    def goes_on(self) -> bool:
+        """Says whether the run goes on from a checkpoint: files that it only began with are not read then. All processes call."""
+        return bool(self.config.resume and processes.on_first(lambda: steps_in(self.folder / CHECKPOINTS)))
+
     @abc.abstractmethod
     def start(self) -> Any:
         """Makes the state before the first iteration: everything that changes, as a tree of arrays; changed in place later."""
@@ -159,8 +166,8 @@ class Job(abc.ABC):
         """Raises a ValueError when games cannot fit into memory beside the learner; compiles nothing.
 
         Args:
-          playing: the setting that says how many games are played at once, how many these are, and who plays; the first are
-            those that are learnt from.
+          playing: the setting that says how many games are played, how many at once, and who plays; the first are those that
+            are learnt from.
           buffer: the setting by which the learner becomes smaller.
         """
         check = functools.partial(memory.check, self.who.game, what="the run")
@@ -174,7 +181,13 @@ class Job(abc.ABC):
         other = (learner + batch, f"{larger}={getattr(learn, larger.removeprefix('learn.'))}")
         for setting, lanes, players in playing:
             if lanes:
-                check(players, lanes, setting=setting, other=other)
+                check(players, lanes, setting=setting, other=self._with_results(setting, other))
+
+    def _with_results(self, setting: str, other: tuple[int, str]) -> tuple[int, str]:
+        """Adds what a match keeps of its games to bytes and the setting that says how many; the larger is named."""
+        games = getattr(self.config, setting, 0)  # of learn.lanes no results are kept
+        results = evaluate.bytes_of_results(self.who.game, games, record=0)
+        return other[0] + results, f"{setting}={games}" if results > other[0] else other[1]
 
     @abc.abstractmethod
     def finish(self, state: Any) -> dict[str, Any]:

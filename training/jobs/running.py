@@ -16,8 +16,16 @@ import numpy as np
 
 from jaxgames import processes
 from training.jobs.display import COMPILING, Display
-from training.jobs.folder import check_folder, check_length, files_as_read, nothing_left, remove_outdated_result, write_settings
-from training.jobs.job import Job
+from training.jobs.folder import (
+    check_folder,
+    check_kept,
+    check_length,
+    files_as_read,
+    nothing_left,
+    remove_outdated_result,
+    write_settings,
+)
+from training.jobs.job import CHECKPOINTS, Job
 from training.jobs.stopping import StoppedByInterrupt, StopRequest
 from training.learn.dealing import is_dealt, must_deal
 from training.storage.checkpoints import Checkpoints
@@ -38,14 +46,16 @@ def run(job: Job) -> dict | None:
 
     Raises:
       KeyboardInterrupt: an interrupt has stopped it; if it is a `StoppedByInterrupt`, after an iteration that is saved.
-      ValueError: there is more to do than programs can count; the folder holds a run and the config does not resume, or one with
-        other settings or of another job, or one that is longer already; a loss that is no number; a device that fails.
+      ValueError: there is more to do than programs can count; the folder holds a run and the config does not resume, or one
+        without its checkpoints, with other settings or of another job, or one that is longer already; a loss that is no number;
+        a device that fails.
       OSError: the output folder cannot be written or is in use, or the disk is full.
     """
     if job.total > MOST:
         raise ValueError(f"{job.total} {job.unit} to do: must be <= {MOST}, as programs count in 32 bits")
     with output_folder(job.folder), nothing_left(job.folder):
-        with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
+        check_kept(job.config, job.folder)
+        with StopRequest() as stop, Checkpoints(job.folder / CHECKPOINTS, job.meta, keep=job.config.keep) as checkpoints:
             check_folder(job.config, job.folder, checkpoints, job.files)
             progress = _start_or_resume(job, checkpoints)
             remove_outdated_result(job.config, job.folder, is_over=job.is_over(progress.state))
@@ -76,6 +86,9 @@ def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
     if found is not None and job.LENGTH:
         check_length(job.config, job.folder, job.LENGTH, job.length(found[1]["state"]))
     if found is None:
+        if job.config.resume:
+            told = f"no run to go on with in {job.folder}: one begins"
+            job.console.print(told, markup=False, highlight=False, soft_wrap=True)
         write_settings(job.config, job.folder, job.files)
         job.begin(progress.state)
         return progress

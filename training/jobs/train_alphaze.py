@@ -68,6 +68,7 @@ class TrainConfig(JobConfig):
         super().__post_init__()
         checks.at_least(1, self, "epochs", "final_entries")
         checks.at_least(0, self, "gate_games", "rate_games", "final_games")
+        checks.below(checks.COUNTS, self, "gate_games", "rate_games", "final_games")
         checks.numbers(self, "gate_temperature")
         for name in ("gate_games", "rate_games", "final_games"):
             if getattr(self, name) % 2:
@@ -134,7 +135,10 @@ class AlphazeJob(Job):
         self.random = agents.make("random", self.who.game)
 
         def named(*players: Agent) -> list[Agent]:
-            return [player._replace(name=f"learn.num_simulations={learn.num_simulations}") for player in players]
+            """Gives the players named by what makes their searches larger."""
+            simulations, worlds = f"learn.num_simulations={learn.num_simulations}", f"learn.num_worlds={learn.num_worlds}"
+            in_worlds = worlds if learn.method == "pimc_value" else f"{worlds} and {simulations}"
+            return [player._replace(name=simulations if player.sees_state else in_worlds) for player in players]
 
         kinds = self.programs.kinds(config.epochs)
         self.check_memory(
@@ -149,8 +153,8 @@ class AlphazeJob(Job):
         return State(learner, job.copy(learner.params), np.float32(0), np.int32(0))
 
     def _first_params(self) -> Any:
-        """Gives the parameters to begin with."""
-        if self.config.start:
+        """Gives the parameters to begin with; a run that goes on has its own."""
+        if self.config.start and not self.goes_on():
             return policy_value.first_params(self.who, self.config.start)
         return self.who.init(jax.random.fold_in(self.key, _INIT))
 

@@ -63,6 +63,7 @@ class TrainConfig(JobConfig):
         super().__post_init__()
         checks.at_least(1, self, "rounds")
         checks.at_least(0, self, "rate_games", "final_games")
+        checks.below(checks.COUNTS, self, "rate_games", "final_games")
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
@@ -124,23 +125,26 @@ class ExpertJob(Job):
         self.searching: Agent | None = None
         if config.final_games:
             self.searching = as_agent(make_search(self.who, learn.models, learn.search))
-        players = []
+        elif learn.source != SEARCH and learn.models != ExpertConfig.models:
+            # Nobody searches, from whatever root, but models that there are not are told.
+            make_search(self.who, dataclasses.replace(learn.models, root="true", talks=False), learn.search)
+        players, lanes = [], 1  # data sets are read, not played
         if isinstance(self.programs, ExpertIteration):
             search = f"learn.search.num_simulations={learn.search.num_simulations}"
-            players = [as_agent(self.programs.planner)._replace(name=search)]
+            players, lanes = [as_agent(self.programs.planner)._replace(name=search)], learn.lanes
         matches = [("rate_games", config.rate_games, self.alone)]
         if self.searching is not None:
             matches.append(("final_games", config.final_games, self.searching))
         others = [self.opponent] * (self.who.game.num_players - 1)
         playing = [(name, min(_BATCH, games), [player, *others]) for name, games, player in matches]
-        self.check_memory(("learn.lanes", learn.lanes, players), *playing, buffer="learn.samples")
+        self.check_memory(("learn.lanes", lanes, players), *playing, buffer="learn.samples")
 
     def start(self) -> State:
         return State(self.programs.init(self.key, self._first_params()), np.int32(0))
 
     def _first_params(self) -> Any:
-        """Gives the parameters to begin with."""
-        if self.config.start:
+        """Gives the parameters to begin with; a run that goes on has its own."""
+        if self.config.start and not self.goes_on():
             return policy_value.first_params(self.who, self.config.start)
         return self.who.init(jax.random.fold_in(self.key, _INIT))
 

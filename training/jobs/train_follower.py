@@ -90,6 +90,7 @@ class TrainConfig(JobConfig):
         super().__post_init__()
         checks.at_least(1, self, "evaluate_every", "evaluate_games")
         checks.at_least(0, self, "final_games")
+        checks.below(checks.COUNTS, self, "evaluate_games", "final_games")
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:

@@ -18,7 +18,7 @@ from jax import Array
 from jax.sharding import Mesh
 
 from jaxgames import checks
-from jaxgames.game import Game, is_hidden
+from jaxgames.game import Game, hides_something, is_hidden
 from jaxgames.turns import moves_at_once
 from search import puct
 from search.dynamics import Evaluate
@@ -108,6 +108,7 @@ class AlphazeConfig:
                 raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")
         counts = ("num_worlds", "num_simulations", "microbatch_size", "lanes", "steps", "epoch_samples")
         checks.at_least(1, self, *counts, "epoch_updates", "updates", "batch_size")
+        checks.below(checks.COUNTS, self, "num_worlds", "steps", "epoch_updates", "updates")
         checks.at_least(0, self, "true_sight_epochs", "pretrain_epochs", "heuristic_epochs")
         checks.at_least(-1, self, "explore_moves")
         checks.numbers(self, "value_weight", "weight_decay", "temperature", "value_temperature")
@@ -152,7 +153,7 @@ def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False,
       temperature: of the final choice.
     """
     search, outputs = _search_settings(config, noise), who.encoder.outputs
-    if not is_hidden(who.game):
+    if not hides_something(who.game):
         search = dataclasses.replace(search, temperature=temperature)
         return puct.puct(who.game, _values(config, who, who.game), search, outputs=outputs)
     evaluate = _values(config, who, who.game.open_game)
@@ -200,18 +201,23 @@ class Alphaze:
         """
         devices = check_split(mesh, config)
         self.config, self.who = config, who
-        hidden, at_once = is_hidden(who.game), moves_at_once(who.game)
+        hidden, at_once = hides_something(who.game), moves_at_once(who.game)
         if not hidden and config.pretrain_epochs + config.true_sight_epochs:
-            raise ValueError(f"game={who.game.name!r}: hides nothing: leave out pretrain_epochs and true_sight_epochs")
+            raise ValueError(
+                f"game={who.game.name!r}: hides nothing: leave out pretrain_epochs and true_sight_epochs; "
+                "a run that was begun with them cannot go on, so choose another output"
+            )
         if at_once and config.pretrain_epochs + config.true_sight_epochs + config.heuristic_epochs:
             raise ValueError(
                 f"game={who.game.name!r}: all move at once, which searches of the full state cannot: "
                 "leave out pretrain_epochs, true_sight_epochs and heuristic_epochs"
             )
+        player = player or make_player(config, who, noise=True)
+        informed = hidden or (is_hidden(who.game) and not player.sees_state)
         movers = 1 if at_once else who.game.num_players
         capacity, lanes = config.buffer_size // devices, config.lanes // devices
         self.games = SelfPlay(
-            Pool(who.game, lanes, devices, informed=hidden),
+            Pool(who.game, lanes, devices, informed=informed),
             Targets(who.encoder),
             # Steps of all lanes since the oldest game of the buffer began, as if each were a game; and what a restart adds.
             remembered=capacity + lanes * (who.game.max_steps + 3),
@@ -233,7 +239,7 @@ class Alphaze:
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self._init, (same, same), learner)
         self.deal = self.games.dealt(self.updates, programs)
-        ways = self._ways(player or make_player(config, who, noise=True), hidden)
+        ways = self._ways(player, hidden)
         self.players = {kind: planner for kind, (_, planner) in ways.items()}
         self.play: dict[str, Callable] = {
             kind: programs.compile(functools.partial(self._play, *way), (same, same, learner), (learner, same))

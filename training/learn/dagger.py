@@ -86,6 +86,7 @@ class DaggerConfig:
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")
         checks.at_least(1, self, "episodes", "lanes", "steps", "batch_size")
+        checks.below(checks.COUNTS, self, "steps")
         checks.numbers(self, "updates_per_step", "value_weight", "advantage_weight", "stop_when_quiet")
         checks.shares(self, "final_rate")
         if not 0 <= self.averaging < 1:

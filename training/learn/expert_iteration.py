@@ -92,6 +92,7 @@ class ExpertConfig:
             named = " ".join(self.data_sets)
             raise ValueError(f"data_sets={named}: are read with --learn.source {DATA_SETS} alone, and source={self.source}")
         checks.at_least(1, self, "samples", "kept", "epochs", "lanes", "steps", "updates", "batch_size")
+        checks.below(checks.COUNTS, self, "steps", "updates")
         checks.numbers(self, "weight_decay")
         checks.numbers(self, "learning_rate", positive=True)
         if self.batch_size > self.buffer_size:

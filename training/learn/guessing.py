@@ -53,6 +53,7 @@ class GuessingConfig:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "lanes", "steps", "updates", "batch_size")
+        checks.below(checks.COUNTS, self, "steps", "updates")
         checks.numbers(self, "learning_rate", positive=True)
         for name in ("batch_size", "lanes"):
             if self.buffer_size < getattr(self, name):

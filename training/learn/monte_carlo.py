@@ -58,6 +58,7 @@ class MonteCarloConfig:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "lanes", "steps", "updates", "batch_size")
+        checks.below(checks.COUNTS, self, "steps", "updates")
         checks.shares(self, "epsilon", "discount")
         checks.numbers(self, "learning_rate", positive=True)
         if not 0 <= self.averaging < 1:

@@ -44,6 +44,12 @@ DAMAGED = "damaged-"
 _FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
 
 
+def steps_in(folder: Path) -> list[int]:
+    """Gives the steps of which there is a checkpoint in a folder, whole or damaged, in rising order; none where none is there."""
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(int(path.name) for path in found if re.fullmatch(r"0|[1-9][0-9]*", path.name))
+
+
 class Checkpoints:
     """The checkpoints in one folder, each of them a tree of arrays at some step of training.
 
@@ -99,7 +105,7 @@ class Checkpoints:
 
     def steps(self) -> list[int]:
         """Returns the steps of which there is a checkpoint, whole or damaged, in rising order."""
-        return sorted(int(path.name) for path in self._folder.iterdir() if re.fullmatch(r"0|[1-9][0-9]*", path.name))
+        return steps_in(self._folder)
 
     def save(self, step: int, tree: Any) -> None:
         """Saves a tree; when this returns, the checkpoint is whole. Does nothing if this step was the last saved or restored.

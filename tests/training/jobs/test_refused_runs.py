@@ -1,6 +1,7 @@
 """Runs that do not go on, folders in which none begins, and settings of all jobs that are refused; nothing changes by it."""
 
 import json
+import shutil
 import signal
 
 import pytest
@@ -124,6 +125,45 @@ def test_a_folder_that_holds_a_run_is_refused(straight):
         run(straight)
     assert str(error.value) == f"output={str(straight)!r}: holds a run; go on with --resume, or choose another folder"
     assert contents(straight) == before
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize(
+    ("lost", "there", "told"),
+    [
+        ("checkpoints", ("result.json", "best.npz", "log.jsonl"), "result.json"),
+        ("checkpoints", ("best.npz", "log.jsonl"), "best.npz"),
+        ("checkpoints", ("log.jsonl",), "log.jsonl"),
+        ("what is in it", ("result.json",), "result.json"),
+        ("what is in it", ("best.npz", "log.jsonl"), "log.jsonl"),
+    ],
+)
+def test_a_run_whose_checkpoints_were_taken_away_is_not_written_over(lost, there, told, resume, tmp_path):
+    run(tmp_path, total=8)
+    (tmp_path / "best.npz").write_bytes(b"learnt")
+    shutil.rmtree(tmp_path / "checkpoints")
+    if lost == "what is in it":
+        (tmp_path / "checkpoints").mkdir()
+    for name in {"result.json", "best.npz", "log.jsonl"} - set(there):
+        (tmp_path / name).unlink()
+    before = contents(tmp_path)
+    for _ in range(2):  # it changes nothing that the next call looks at
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            run(tmp_path, total=8, resume=resume)
+        told_now = f"holds the {told} of a run without checkpoints; give another folder, or move away what lies there"
+        assert str(error.value) == f"output={str(tmp_path)!r}: {told_now}" and contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_run_that_was_stopped_before_its_first_checkpoint_begins_again(resume, tmp_path):
+    """It may have written weights and as many iterations as a checkpoint takes."""
+    run(tmp_path, total=6)
+    shutil.rmtree(tmp_path / "checkpoints")
+    (tmp_path / "checkpoints" / "unfinished-3").mkdir(parents=True)
+    (tmp_path / "best.npz").write_bytes(b"learnt")
+    (tmp_path / "result.json").unlink()
+    result, printed = run(tmp_path, total=6, resume=resume)
+    assert result is not None and (f"no run to go on with in {tmp_path}: one begins" in printed) == resume
 
 
 @pytest.mark.parametrize("resume", [True, False])

@@ -259,6 +259,15 @@ def test_a_run_begins_with_given_weights(straight, tmp_path):
         AlphazeJob(settings(tmp_path, start=str(folder), who=PolicyValueConfig(mode="adh-3", network="paper_value")), Console())
 
 
+def test_a_run_goes_on_without_the_weights_that_it_began_with(tmp_path):
+    config = settings(tmp_path, start=str(tmp_path / "gone.npz"), resume=True)
+    with pytest.raises(OSError, match=r"gone\.npz"):
+        AlphazeJob(config, Console())
+    (tmp_path / "checkpoints" / "4").mkdir(parents=True)
+    drawn = AlphazeJob(dataclasses.replace(config, start=""), Console())._first_params()
+    assert jax.tree.all(jax.tree.map(np.array_equal, AlphazeJob(config, Console())._first_params(), drawn))
+
+
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):
     """Among games, between two gradient steps, and at the end of an epoch; at first it was to take fewer epochs."""
     stops = (1, EPOCH + 3, 2 * EPOCH)
@@ -292,6 +301,7 @@ def test_epochs_that_are_done_are_not_undone(straight, make):
         ({"rate_games": -1}, "rate_games=-1: must be >= 0"),
         ({"gate_temperature": -0.5}, "gate_temperature=-0.5: must be >= 0"),
         ({"gate_games": 5}, "gate_games=5: must be even, because colours are swapped half-way"),
+        ({"gate_games": 2**31}, "gate_games=2147483648: must be < 2147483648"),
         ({"final_games": 1}, "final_games=1: must be even, because colours are swapped half-way"),
     ],
 )
@@ -319,9 +329,18 @@ def test_bad_settings(values, message):
         (["--gate-games", "many"], "--gate-games"),
         (
             ["--who.mode", "adh-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
+            "error: learn.num_worlds=6 and learn.num_simulations=2000000: the run needs",
+        ),
+        (
+            ["--who.mode", "adh-3", "--who.network", "compact", "--learn.num-worlds", "2000000000"],
+            "error: learn.num_worlds=2000000000 and learn.num_simulations=32: the run needs",
+        ),
+        (
+            ["--who.mode", "hex-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
             "error: learn.num_simulations=2000000: the run needs",
         ),
         (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),
+        (["--final-games", "2000000000"], "error: final_games=2000000000: the run needs"),
         (["--learn.buffer-size", "100000000000"], "error: learn.buffer_size=100000000000: the run needs"),
         (["--epochs", "1000000000"], "error: 16384000000000 searches to do: must be <= "),
     ],

@@ -157,6 +157,21 @@ def test_a_run_begins_with_the_weights_that_are_named(straight, make, monkeypatc
         run_here(ExpertJob, settings(tmp_path / "other", start=str(straight[0])))
 
 
+def test_a_run_goes_on_without_the_weights_that_it_began_with(straight, make, monkeypatch, tmp_path):
+    """They are read where there is no checkpoint alone."""
+    start = tmp_path / "start.npz"
+    start.write_bytes((straight[0] / "best.npz").read_bytes())
+    named = settings(tmp_path / "run", start=str(start))
+    with monkeypatch.context() as patch:
+        send_signal_at(patch, signal.SIGTERM, 1)
+        run_here(make, named)
+    start.unlink()
+    _, printed = run_here(make, dataclasses.replace(named, resume=True))
+    assert "going on after iteration 1" in printed and len(log_of(tmp_path / "run")) == ENDS[-1]
+    with pytest.raises(OSError, match=r"start\.npz"):
+        run_here(make, dataclasses.replace(named, resume=True, output=str(tmp_path / "other")))
+
+
 @pytest.mark.slow
 def test_its_own_search_is_learnt_from(tmp_path):
     """One seat searches, the other answers right and cannot be beaten."""
@@ -171,10 +186,19 @@ def test_its_own_search_is_learnt_from(tmp_path):
     ({"rounds": 0}, "rounds=0: must be >= 1"),
     ({"rate_games": -1}, "rate_games=-1: must be >= 0"),
     ({"final_games": -1}, "final_games=-1: must be >= 0"),
+    ({"rate_games": 2**31}, "rate_games=2147483648: must be < 2147483648"),
 ])  # fmt: skip
 def test_bad_settings(values, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         TrainConfig(**values)
+
+
+def test_models_that_there_are_not_are_told_where_nobody_searches(tmp_path):
+    """Those that nobody has named may be of no use in the game."""
+    learn = dataclasses.replace(TINY.learn, models=Models(model="nosuch", root="true"))
+    with pytest.raises(ValueError, match=r"^model='nosuch': must be one of "):
+        ExpertJob(settings(tmp_path, learn=learn), Console())
+    ExpertJob(settings(tmp_path, learn=dataclasses.replace(TINY.learn, models=ExpertConfig.models)), Console())
 
 
 def test_a_search_needs_values(monkeypatch, tmp_path):

@@ -70,6 +70,15 @@ def test_what_does_not_fit_into_memory_is_refused(changes, message, monkeypatch)
         QJob(dataclasses.replace(TINY, learn=learn), Console(quiet=True))
 
 
+@pytest.mark.parametrize("name", ["evaluate_games", "final_games"])
+def test_more_games_than_memory_has_room_for_are_refused_before_anything_is_learnt(name, monkeypatch):
+    monkeypatch.setattr(runtime, "free_memory", lambda: 10**10)
+    with pytest.raises(ValueError, match=rf"^{name}=2000000000: the run needs 28\.\d GB and 10\.0 GB are free; take less$"):
+        QJob(dataclasses.replace(TINY, **{name: 2 * 10**9}), Console(quiet=True))
+    with pytest.raises(ValueError, match=rf"^{name}=3000000000: must be < 2147483648$"):
+        dataclasses.replace(TINY, **{name: 3 * 10**9})
+
+
 def test_the_first_of_the_best_means_is_rated_and_kept(tmp_path):
     """Without games and networks: evaluations that win one game, none, one again, two and two."""
     job, wins, asked = object.__new__(QJob), iter((1, 0, 1, 2, 2, 1)), []

@@ -12,7 +12,8 @@ import pytest
 import jaxgames
 from jaxgames import runtime
 from jaxgames.game import init_all_information
-from search import fdts
+from search import fdts, puct
+from search.puct import determinized
 from tests.signals import Signals
 from tests.training.signal_players import network
 from tests.training.tiny_alphaze import CONFIG, player
@@ -97,6 +98,34 @@ def test_hidden_games_in_which_all_move_at_once_are_played_fairly_alone():
         Alphaze(dataclasses.replace(config, true_sight_epochs=1), who, runtime.data_mesh(1), player)
 
 
+OPEN = PolicyValueConfig("hex", "hex-3", network="compact")
+
+
+@pytest.mark.parametrize("method", alphaze.METHODS)
+def test_where_nothing_is_hidden_the_state_itself_is_searched(method):
+    """Open Hex tells what its players know as DarkHex does."""
+    made = Alphaze(dataclasses.replace(CONFIG, method=method), policy_value.make(OPEN), runtime.data_mesh(1))
+    (planner,) = made.players.values()
+    assert planner.sees_state and planner.name == puct.puct(made.who.game, made.who.evaluate).name
+    assert not made.games.pool.informed
+
+
+def test_who_plays_by_what_is_known_is_told_it_where_nothing_is_hidden_too():
+    who = policy_value.make(OPEN)
+    planner = determinized.pimc_tree(who.game, who.evaluate)
+    assert Alphaze(CONFIG, who, runtime.data_mesh(1), planner).games.pool.informed
+
+
+@pytest.mark.parametrize("epochs", ["pretrain_epochs", "true_sight_epochs"])
+def test_epochs_that_see_everything_are_refused_where_nothing_is_hidden(epochs):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        Alphaze(dataclasses.replace(CONFIG, **{epochs: 1}), policy_value.make(OPEN), runtime.data_mesh(1))
+    assert str(error.value) == (
+        "game='hex': hides nothing: leave out pretrain_epochs and true_sight_epochs; "
+        "a run that was begun with them cannot go on, so choose another output"
+    )
+
+
 TOO_FEW = "true_sight_epochs=2: must be 0 or more than heuristic_epochs=2, which are among them"
 
 
@@ -106,6 +135,9 @@ TOO_FEW = "true_sight_epochs=2: must be 0 or more than heuristic_epochs=2, which
         ({"method": "ismcts"}, "method='ismcts': must be one of pc_pimc, medoid, pimc, pimc_value"),
         ({"optimizer": "lion"}, "optimizer='lion': must be one of adam, sgd"),
         ({"num_worlds": 0}, "num_worlds=0: must be >= 1"),
+        ({"num_worlds": 2**31}, "num_worlds=2147483648: must be < 2147483648"),
+        ({"updates": 2**31}, "updates=2147483648: must be < 2147483648"),
+        ({"epoch_updates": 2**31}, "epoch_updates=2147483648: must be < 2147483648"),
         ({"explore_moves": -2}, "explore_moves=-2: must be >= -1"),
         ({"true_sight_epochs": -1}, "true_sight_epochs=-1: must be >= 0"),
         ({"heuristic_epochs": 1, "pretrain_epochs": 2}, "heuristic_epochs=1: must be 0 with pretrain_epochs=2"),

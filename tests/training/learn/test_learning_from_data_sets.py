@@ -7,16 +7,19 @@ import jax
 import numpy as np
 import pytest
 import zarr
+from rich.console import Console
 
 from jaxgames import runtime
 from search.planner import size_in_bytes
 from tests.recordings import DATA_SET
 from tests.training.learn.small_expert import KEY, WHO
 from tests.training.tiny import on_one_device
+from training.jobs.train_expert import ExpertJob, TrainConfig
 from training.learn.expert_iteration import ExpertConfig
 from training.learn.from_data_sets import DataSetLearning
 from training.learn.learner import Learner
 from training.learn.self_play import UNFINISHED
+from training.models.policy_value import PolicyValueConfig
 
 
 def learning(rounds=2, **changes):
@@ -76,3 +79,15 @@ def test_more_samples_than_there_are_and_wrong_settings():
         ExpertConfig(source="data_sets")
     with pytest.raises(ValueError, match=r"^data_sets=here: are read with --learn.source data_sets alone, and source=search$"):
         dataclasses.replace(ExpertConfig(), data_sets=("here",))
+
+
+def test_lanes_take_no_memory_where_samples_are_read(tmp_path, monkeypatch):
+    """The buffer does."""
+    monkeypatch.setattr(runtime, "free_memory", lambda: 2 * 10**8)
+    learn = ExpertConfig(source="data_sets", data_sets=(str(DATA_SET),), samples=140, kept=1, lanes=10**9, batch_size=2)
+    who = PolicyValueConfig("pommerman", "ffa", encoder="pommerlearn", network="compact")
+    config = TrainConfig(who=who, learn=learn, rounds=1, rate_games=0, output=str(tmp_path / "run"))
+    ExpertJob(config, Console(quiet=True))
+    monkeypatch.setattr(runtime, "free_memory", lambda: 10**4)
+    with pytest.raises(ValueError, match=r"^learn\.samples=140: the run needs .* take less$"):
+        ExpertJob(config, Console(quiet=True))
