@@ -38,7 +38,7 @@ from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts, with_prospects
 from search.puct.search import puct
-from search.puct.worlds import Worlds
+from search.puct.worlds import Worlds, played_in
 from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
 from search.turns.game import has_turns
@@ -182,8 +182,8 @@ def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
 
 def _played(game: Any, settings: WithValues) -> Any:
     """The game that is played in the tree."""
-    hides = getattr(settings.settings, "tree", "open") == "game"
-    return game if hides else getattr(game, "open_game", game)
+    worlds = settings.settings
+    return played_in(game, worlds) if isinstance(worlds, Worlds) else getattr(game, "open_game", game)
 
 
 def _look_ahead(game: Any, evaluate: Evaluate, settings: Worlds, *, outputs: Outputs | None) -> Planner:
@@ -231,8 +231,8 @@ def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
     """
 
     def build(game: Any, settings: InWorlds, *network: Any) -> Planner:
-        played = game.open_game if settings.worlds.tree == "open" else game
-        return determinized.determinized(game, entry.build(played, settings.planner, *network), settings.worlds)
+        planner = entry.build(played_in(game, settings.worlds), settings.planner, *network)
+        return determinized.determinized(game, planner, settings.worlds)
 
     def suits(game: Game) -> bool:
         return is_hidden(game) and game.open_game != game and entry.suits(game.open_game)

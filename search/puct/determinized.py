@@ -21,7 +21,7 @@ from search.microbatch import equal_size, in_microbatches
 from search.planner import Plan, Planner, ended, memoryless, of_seat, size_in_bytes
 from search.puct.action_selection import plan_of_mover
 from search.puct.answers import sound_values
-from search.puct.worlds import Worlds, draw_worlds, together
+from search.puct.worlds import Worlds, draw_worlds, played_in, together
 
 _USUAL = Worlds()
 _LOWEST = -1.0  # value of what cannot be done
@@ -103,7 +103,7 @@ def pimc_tree(
     arguments.of_kind("settings", settings, Settings)
     simulations = settings.search.num_simulations // (settings.num_worlds if settings.split else 1)
     search = dataclasses.replace(settings.search, num_simulations=simulations, temperature=0.0, reuse=False)
-    planner = puct.puct(_played(game, settings), evaluate, search, outputs=outputs)
+    planner = puct.puct(played_in(game, settings), evaluate, search, outputs=outputs)
     label = {"policy": "PC-PIMC", "medoid": "PC-PIMC, medoid", "value": "PIMC"}[settings.combine]
     return determinized(game, planner, settings, name=name or label)
 
@@ -126,7 +126,7 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Worlds = _USUAL, 
         raise ValueError(f"combine={settings.combine!r}: must be value, there are no policies without a tree")
     if isinstance(settings, Settings) and settings.split:
         raise ValueError("split=True: must be False, there are no simulations without a tree")
-    planner = look_ahead(_played(game, settings), evaluate)
+    planner = look_ahead(played_in(game, settings), evaluate)
     return determinized(game, planner, dataclasses.replace(settings, combine="value"), name=name)
 
 
@@ -211,11 +211,6 @@ def true_sight(
         return planner.plan(params, keys, memory, jax.vmap(game.open_state)(views), seats, active)
 
     return arguments.checked(planner._replace(plan=plan), arguments.state_of(game), game.num_players)
-
-
-def _played(game: HiddenGame, worlds: Worlds) -> Game:
-    """The game that is played in the worlds."""
-    return game.open_game if worlds.tree == "open" else game
 
 
 def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.game import HiddenGame
+from jaxgames.game import Game, HiddenGame
 from search.planner import Plan, Planner, of_asked, of_seat
 from search.puct.action_selection import COLDEST, draw_arm, plan_of_mover
 from search.puct.tree import as_real, as_words
@@ -51,6 +51,11 @@ class Worlds:
         checks.numbers(self, "value_temperature", "temperature")
         if self.value_temperature and self.combine != "value":
             raise ValueError(f"value_temperature={self.value_temperature}: needs combine=value, not {self.combine!r}")
+
+
+def played_in(game: HiddenGame, worlds: Worlds) -> Game:
+    """Gives the game that is played in the worlds."""
+    return game.open_game if worlds.tree == "open" else game
 
 
 def draw_worlds(game: HiddenGame, keys: Array, views: Any, num_worlds: int) -> Any:
