@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 from training.jobs.catalogue import ALIASES, JOBS
@@ -231,14 +232,8 @@ def _interrupted_by_sigterm(come: list[int]) -> Iterator[None]:
             come.append(number)
             raise KeyboardInterrupt
 
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL or threading.current_thread() is not threading.main_thread():
+    with _handled(signal.SIGTERM, stop, usual=signal.SIG_DFL):
         yield
-        return
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
@@ -250,17 +245,21 @@ def _ended_by_interrupts() -> Iterator[None]:
         print("interrupted", file=sys.stderr, flush=True)
         os._exit(INTERRUPTED)
 
-    if (
-        signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        or threading.current_thread() is not threading.main_thread()
-    ):
+    with _handled(signal.SIGINT, end, usual=signal.default_int_handler):
+        yield
+
+
+@contextlib.contextmanager
+def _handled(number: signal.Signals, handler: Callable[[int, FrameType | None], None], usual: Any) -> Iterator[None]:
+    """Handles a signal while the context lasts; not where its handler is not the usual one, and in no thread but the main one."""
+    if signal.getsignal(number) is not usual or threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, end)
+    signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(number, usual)
 
 
 def _leave(code: int) -> None:
