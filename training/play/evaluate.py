@@ -30,6 +30,7 @@ from training.play.lanes import PLAY, START
 STEPS_PER_CALL = 16
 MOST = 2**15 - 1  # steps and actions, which are kept as int16
 SEATINGS = ("drawn", "fixed", "rotated")
+_NONE: Any = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,7 +214,13 @@ def _group(agents: Sequence[Agent | Planner]) -> list[tuple[Agent, tuple[int, ..
 
 
 def _as_agent(player: Agent | Planner) -> Agent:
-    return as_agent(player) if isinstance(player, Planner) else player
+    return _agent_of(player._replace(metrics=_NONE)) if isinstance(player, Planner) else player
+
+
+@functools.lru_cache(maxsize=8)
+def _agent_of(planner: Planner) -> Agent:
+    """Makes one agent of a planner, so that playing with it again compiles nothing; without metrics it can be looked up."""
+    return as_agent(planner)
 
 
 def _watched(carry: Match, loop: Loop, record: int) -> Watched:

@@ -11,6 +11,7 @@ from scipy import stats
 
 from jaxgames import runtime
 from jaxgames.agent import Agent
+from search import mcs
 from tests.processes import output_of
 from tests.training import match_on_devices
 from tests.tug import PULL, REST, Tug, random_player, steady_player
@@ -230,6 +231,23 @@ def test_other_parameters_of_the_same_agents_compile_nothing():
     assert times == len(traced) > 0
     play(PULL, num_games=6)
     assert len(traced) > times, "another loop"
+
+
+def test_playing_again_with_the_same_planner_compiles_nothing():
+    """Planners are given as they are, and each call makes agents of them."""
+    traced = []
+    flat = mcs(Tug(), num_simulations=4, horizon=4)
+
+    def plan(*arguments):
+        traced.append(True)
+        return flat.plan(*arguments)
+
+    players = [flat._replace(plan=plan), steady_player(REST)]
+    first = evaluate.play(Tug(), players, KEY, 5, batch_size=4)
+    times = len(traced)
+    again = evaluate.play(Tug(), players, KEY, 5, batch_size=4)
+    assert times == len(traced) > 0
+    np.testing.assert_array_equal(first.outcomes, again.outcomes)
 
 
 FOUR = [numbered(number) for number in range(4)]
