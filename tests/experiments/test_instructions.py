@@ -8,7 +8,7 @@ import shutil
 import jax.numpy as jnp
 import pytest
 
-from experiments.instructions import command, machine_code, pieces
+from experiments.instructions import caches, command, machine_code, pieces
 from experiments.instructions.command import InstructionsConfig
 from experiments.instructions.machine_code import Counts, Line
 from experiments.instructions.pieces import Piece, Work
@@ -104,6 +104,23 @@ def test_the_table_shows_how_far_from_full_rate_a_piece_is():
     assert first.endswith("| 2 | 40 | 24 | 0 | 0 | 9 | 0 | 100 | 2 (256) | 2.0 | 1.0 |")
     assert second.endswith("| 6 (64) | 0.7 | 3.0 |")
     assert third.endswith("| 1 | 100 | 1 (64) | 4.0 | 0.5 |"), "what is not counted for sure is no measure"
+
+
+def test_the_best_batch_for_each_cache_is_of_those_that_it_holds(tmp_path):
+    for index, (level, kind, size) in enumerate([("1", "Data", "32K"), ("1", "Instruction", "64K"), ("2", "Unified", "1M")]):
+        for name, value in {"level": level, "type": kind, "size": size}.items():
+            (tmp_path / f"index{index}").mkdir(exist_ok=True)
+            (tmp_path / f"index{index}" / name).write_text(f"{value}\n")
+    known = caches.read(tmp_path)
+    assert known == {"L1": 2**15, "L2": 2**20}
+    times = {"16": 9.0, "32": 5.0, "64": 7.0, "512": 6.0, "1024": 6.5, "2048": 8.0}
+    assert caches.fastest_in_each(known, 1024, times) == {"L1": (32, 5.0), "L2": (512, 6.0), "memory": (2048, 8.0)}
+    assert caches.read(tmp_path / "nothing") == {}
+    row = {"piece": "hex/step", "needs": 1024, "caches": known, "nanoseconds": {"32": 5.0, "2048": 8.0}}
+    shown = command.table_of_caches([row, {"piece": "hex/step", "nanoseconds": {"32": 5.0}}])
+    head, _, line = shown.splitlines()
+    assert head == "| piece | bytes of a lane | L1, 32 kB | L2, 1024 kB | memory |"
+    assert line == "| `hex/step` | 1024 | 5 (32) | – | 8 (2048) |"
 
 
 def test_a_table_is_of_one_processor(monkeypatch):

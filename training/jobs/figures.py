@@ -26,13 +26,14 @@ def cross_table_figure(table: CrossTable) -> str:
     """Draws the share of points of each player (row) against each other (column), the best first, with Elo."""
     from matplotlib.figure import Figure
 
-    order = np.argsort(-table.ratings, kind="stable")
+    elo = table.ratings
+    order = np.argsort(-elo, kind="stable")
     size = len(order)
     shares = np.full((size, size), np.nan)
     met = table.games > 0
     shares[met] = 100 * table.points[met] / table.games[met]
     shares = shares[np.ix_(order, order)]
-    ratings = [f"{table.names[index]} ({table.ratings[index]:+.0f})" for index in order]
+    ratings = [f"{table.names[index]} ({elo[index]:+.0f})" for index in order]
     names = [_wrapped(f"{place}  {name}") for place, name in enumerate(ratings, 1)]
     lines = [name.split("\n") for name in names]
     cell = max(0.55, 0.1 + 0.16 * max(map(len, lines)))  # inches, as are the numbers that follow

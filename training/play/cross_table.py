@@ -63,7 +63,8 @@ class CrossTable:
           labels: what to call players there, by name; None: their names.
           title: what was played.
         """
-        order = np.argsort(-self.ratings, kind="stable")
+        ratings = self.ratings
+        order = np.argsort(-ratings, kind="stable")
         errors = elo.standard_errors(self.points, self.games)
         columns = [str(number + 1) for number in range(len(order))]
         against = "points in % against"
@@ -73,7 +74,7 @@ class CrossTable:
             interval = points_interval((total - drawn) // 2, drawn, played)
             name = self.names[index]
             label = escape(labels[name] if labels else name)
-            cells = [f"{place + 1} {label}", f"{self.ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
+            cells = [f"{place + 1} {label}", f"{ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
             cells.append(percent(total / max(2 * played, 1), interval))
             for other in order:
                 met = self.games[index, other]

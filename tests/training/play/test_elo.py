@@ -81,6 +81,29 @@ def test_standard_errors_are_those_of_the_curvature():
     np.testing.assert_allclose(errors / more[1:], 10, rtol=0.2)
 
 
+@pytest.mark.parametrize("met", ["everybody", "neighbours"])
+@pytest.mark.parametrize(("number", "games_of_a_pair"), [(3, 10_000), (8, 1000)])
+def test_the_fit_settles_where_the_better_one_always_wins(number, games_of_a_pair, met):
+    """At the maximum everybody has made the points that its rating expects."""
+    games = everybody(number, games_of_a_pair)
+    if met == "neighbours":
+        games = games * (np.abs(np.subtract.outer(range(number), range(number))) == 1)
+    found = elo.fit(np.tril(games), games)
+    weight = games + 0.5 * (games > 0)
+    np.testing.assert_allclose((weight * expected(found)).sum(1), (np.tril(games) + 0.25 * (games > 0)).sum(1), rtol=1e-9)
+    assert (np.diff(found) > 500).all()
+
+
+def test_without_a_prior_who_won_all_games_has_no_rating():
+    told = r"^prior=0: somebody won or lost all games against the others, and has no rating without a prior above 0$"
+    strong, weak = np.ones((4, 4)), np.ones((4, 4))
+    strong[:2, 2:], strong[2:, :2] = 2, 0  # two that always beat the other two
+    for scores in (np.array([[0.0, 0.0], [2.0, 0.0]]), strong * everybody(4, 1)):
+        with pytest.raises(ValueError, match=told):
+            elo.fit(scores, everybody(len(scores), 2), prior=0)
+    np.testing.assert_allclose(elo.fit(weak * everybody(4, 1), everybody(4, 2), prior=0), 0, atol=1e-6)
+
+
 def test_who_won_all_games_gets_a_finite_rating():
     scores = np.array([[0.0, 0.0], [10.0, 0.0]])
     found = elo.fit(scores, everybody(2, 10))
