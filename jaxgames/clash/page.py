@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgames import page
+from jaxgames import page, svg
 from jaxgames.clash import view
 from jaxgames.clash.constants import (
     COLUMNS,
@@ -27,6 +27,7 @@ _TILE = TILE * view.SCALE
 _WIDE, _HIGH = WIDTH * view.SCALE, HEIGHT * view.SCALE
 _PANEL, _CARD_WIDE, _CARD_HIGH, _GAP = _LEFT + _WIDE + 24, 92, 116, 10
 _ELIXIR, _SOFT = "#b03fd0", "#6b7280"
+_BOLD = 0.7  # width of a bold letter, as a share of its size
 
 
 class Page(page.Board):
@@ -110,8 +111,9 @@ class Page(page.Board):
     def _hand(self, state: Any, seat: int, top: float, *, small: bool) -> str:
         config, wide = self.game.config, 2 * _CARD_WIDE + _GAP
         elixir = int(state.elixir[seat]) / ELIXIR
+        name, size = svg.fitted(self.names[seat], 15, wide, _BOLD)
         parts = [
-            words(_PANEL, top - 10, self.names[seat][:24], 15, view.COLOURS[seat], anchor="start", bold=True),
+            words(_PANEL, top - 10, name, size, view.COLOURS[seat], anchor="start", bold=True),
             f"<rect x='{_PANEL}' y='{top}' width='{wide}' height='16' rx='8' fill='#8884'/>",
             f"<rect x='{_PANEL}' y='{top}' width='{wide * elixir / MOST_ELIXIR:.1f}' height='16' rx='8' fill='{_ELIXIR}'/>",
             words(_PANEL + wide / 2, top + 12.5, f"{elixir:.1f} elixir", 12, bold=True),

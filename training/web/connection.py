@@ -109,14 +109,14 @@ class _Window:
             raise Refused(f"do={short(what)}: must be one of open, load, {', '.join(_DOES)}")
 
     def _open(self, name: str) -> None:
+        """Opens a session; where it cannot be had, another, with the reason. Where there is none yet, the window asks again."""
+        notice = ""
         try:
             shower = self._desk.open(name)
         except Refused as error:
-            if not name:
-                raise
-            self._say({"type": "error", "text": str(error)})
+            notice = str(error)
             shower = self._desk.open("")
-        self._watch(shower)
+        self._watch(shower, notice)
 
     def _act(self, shower: Shower, told: dict[str, Any]) -> None:
         shower.session.act(_given(told, "action"), _given(told, "at"), told.get("game"))
@@ -181,8 +181,8 @@ class _Window:
 
     # --- what it is told -----------------------------------------------------------------------------------------------
 
-    def _watch(self, shower: Shower) -> None:
-        """Shows a session from now on, from its beginning also where it was shown before."""
+    def _watch(self, shower: Shower, notice: str = "") -> None:
+        """Shows a session from now on, from its beginning also where it was shown before, with a line about it."""
         with self._order:
             with self._lock:
                 before, self._shower = self._shower, shower
@@ -190,7 +190,7 @@ class _Window:
                 shower.session.watched(1)
                 if before is not None:
                     before.session.watched(-1)  # which also wakes the thread that told it
-            self._say(shower.table())
+            self._say(shower.table() | {"notice": notice})
         threading.Thread(target=self._tell, args=(shower, number), name="window", daemon=True).start()
 
     def _watches(self, number: int) -> bool:

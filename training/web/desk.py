@@ -62,7 +62,7 @@ class Desk:
             first, self._first = self._first, None
             failure, self._failure = self._failure, ""
         if failure:
-            raise Refused(failure)
+            raise Refused(f"{failure}; here is a new game")
         if first is not None:
             return first
         return self._seat(Session(self._casts.own, self.new_seed(), pace=self._pace))

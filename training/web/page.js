@@ -9,7 +9,8 @@ let view = null; // an earlier moment that is looked at; null: the present one
 let picked = []; // spots that have been clicked of a move of several
 let pressed = null; // the spot on which the pointer went down
 let patience = 250; // milliseconds until the next try to reach the server
-let gamesTimer, replaying;
+let gamesTimer, again, replaying;
+let failure = ""; // of an agent, as told last
 
 // --- the server --------------------------------------------------------------------------------------------------------
 
@@ -44,7 +45,9 @@ const told = {
     byId("mode").textContent = table.mode;
     document.title = `${table.game.replaceAll("_", " ")} – jaxgames`;
     byId("log").querySelector("ol").replaceChildren();
-    complain("");
+    failure = "";
+    complain(message.notice);
+    clearTimeout(again);
     clearInterval(gamesTimer);
     byId("games").hidden = !table.live;
     if (table.live) {
@@ -56,20 +59,21 @@ const told = {
   },
   state(message) {
     const follows = state && state.game === message.game && !view;
+    const moved = state && (state.game !== message.game || state.at !== message.at);
     state = message;
     if (!follows) view = null;
     log.length = message.log_from;
     log.push(...message.log);
     opinion = null;
     if (!follows || !goingOn().length) picked = []; // by the clock, steps come while something is dragged
-    complain(message.failure);
+    if (moved || message.failure !== failure) complain((failure = message.failure));
     if (byId("choice").open) byId("choice").close();
     showLog(message.log_from);
     show();
   },
   clock(message) {
     Object.assign(state, message, { type: "state" });
-    complain(message.failure);
+    if (message.failure !== failure) complain((failure = message.failure));
     showClock();
   },
   view(message) {
@@ -103,7 +107,7 @@ const told = {
     complain(message.text);
     if (state) state.awaits ||= state.moves.length > 0 && !view; // what was refused may be chosen otherwise
     if (state) showClock();
-    else if (!table) setTimeout(() => say({ do: "open", session: "" }), 1000); // nothing has begun yet
+    else if (!table) again = setTimeout(() => say({ do: "open", session: "" }), 1000); // nothing has begun yet
   },
 };
 
@@ -132,7 +136,7 @@ function show() {
   const banner = byId("banner");
   banner.hidden = !moment.over;
   banner.textContent = moment.result;
-  banner.className = moment.result === "you win" ? "won" : table.person !== null && moment.result !== "a draw" ? "lost" : "";
+  banner.className = moment.won > 0 ? "won" : moment.won < 0 ? "lost" : "";
   byId("shown").textContent = `${moment.shown} / ${state.at}`;
   byId("here").hidden = view === null || table.live;
   for (const [index, line] of [...byId("log").querySelectorAll("li")].entries()) {
@@ -204,7 +208,7 @@ function showMoves() {
 }
 
 function listActions() {
-  byId("actions").querySelector(".list").replaceChildren(...legalMoves().slice(0, 400).map(buttonOf));
+  byId("actions").querySelector(".list").replaceChildren(...legalMoves().map(buttonOf));
 }
 
 function buttonOf([action, name]) {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from training.web.session import Session
+from training.web.stepper import Moment
 
 _KEPT = 64  # pictures
 
@@ -17,6 +18,7 @@ class Shower:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._pictures: dict[tuple[int, int, int | None], str] = {}
+        self._lines: dict[tuple[int, int | None], tuple[Moment, dict[str, Any]]] = {}
 
     def table(self) -> dict[str, Any]:
         """What stays the same through a session."""
@@ -86,20 +88,28 @@ class Shower:
                 "shown": at,
                 "over": moment.over,
                 "result": _result(session, at) if moment.over else "",
+                "won": 0 if cast.person is None or not moment.over else int(np.sign(moment.outcome[cast.person])),
                 "status": cast.board.status(moment.state, viewer),
                 "to_play": _movers(session, at),
                 "picture": self._picture(at, viewer),
             }
 
     def line(self, step: int) -> dict[str, Any]:
-        """A step in the list of moves."""
+        """A step in the list of moves; what was said of it before is said again, until it is taken back."""
         session = self.session
-        moment, actions, cast = session.moments[step], session.actions[step], session.cast
+        after, viewer = session.moments[step + 1], None if session.moments[-1].over else session.cast.person
+        known = self._lines.get((step, viewer))
+        if known is None or known[0] is not after:
+            self._lines[step, viewer] = known = after, self._told(step, viewer)
+        return known[1]
+
+    def _told(self, step: int, viewer: int | None) -> dict[str, Any]:
+        session = self.session
+        moment, actions, board = session.moments[step], session.actions[step], session.cast.board
         after = session.moments[step + 1].state
         seats = np.flatnonzero(moment.asked).tolist()
-        viewer = None if session.moments[-1].over else cast.person
-        told = {seat: cast.board.happened(moment.state, after, seat, actions[seat], viewer) for seat in seats}
-        spots = list(cast.board.marks(moment.state, seats[0], actions[seats[0]], viewer)) if len(seats) == 1 else []
+        told = {seat: board.happened(moment.state, after, seat, actions[seat], viewer) for seat in seats}
+        spots = list(board.marks(moment.state, seats[0], actions[seats[0]], viewer)) if len(seats) == 1 else []
         return {"moves": [[seat, text] for seat, text in told.items()], "spots": spots}
 
     def _picture(self, at: int, viewer: int | None) -> str:

@@ -160,8 +160,12 @@ def test_a_session_that_is_gone_is_told_and_another_begins(address):
     place = urlsplit(address)
     with connect(f"ws://{place.netloc}/socket", origin=f"http://{place.netloc}") as wire:
         page = Window(address, wire)
-        assert "is no longer there" in page.refused(do="open", session="nowhere")
-        assert page.hear("table")["session"] != "nowhere"
+        page.say(do="open", session="nowhere")
+        first = json.loads(wire.recv(timeout=30))
+        assert first["type"] == "table" and first["session"] != "nowhere", "with the reason, which no other message may wipe out"
+        assert first["notice"] == "session='nowhere': is no longer there, here is a new game"
+        page.say(do="open", session=first["session"])
+        assert page.hear("table")["notice"] == ""
 
 
 def test_garbage_is_answered_in_one_line_and_the_game_goes_on(address):
@@ -331,6 +335,14 @@ def test_a_file_that_is_no_saved_game_is_named(tmp_path):
     path.write_text("[project]")
     with pytest.raises(ValueError, match=rf"^load='{path}': saved game: is no JSON"):
         play.make_desk(PlayConfig(load=str(path)))
+
+
+def test_a_saved_game_that_cannot_be_played_is_told_with_the_game_that_begins_instead(address):
+    desk = Desk(Cast(jaxgames.make("tic_tac_toe"), "standard", ("you", "careful")), 0)
+    desk.prepare(SavedGame("tic_tac_toe", "standard", 3, 0, 0, ("you", "careful"), ((9, 9),)))
+    with server.serving(desk, "127.0.0.1", 0) as other, window(other) as page:
+        assert page.table["notice"].endswith("; here is a new game") and "action" in page.table["notice"]
+        assert page.state["at"] == 0
 
 
 def test_a_desk_is_that_of_the_saved_game(tmp_path):

@@ -1,5 +1,6 @@
 """Games at the page: who may do what, steps back, the clock, saved games, and agents that are slow or broken."""
 
+import contextlib
 import dataclasses
 import json
 import sys
@@ -14,7 +15,7 @@ import pytest
 import jaxgames
 from jaxgames.agent import memoryless
 from jaxgames.hero_academy import cards
-from jaxgames.page import board_of
+from jaxgames.page import Board, board_of
 from jaxgames.registration import bot
 from tests.jaxgames.hero_academy import positions as hero
 from tests.tic_tac_toe import REGISTRATION
@@ -94,6 +95,35 @@ def test_a_person_plays_against_an_agent(cast):
     play(session, 3)
     assert session.actions[5][1] == 6, "and completes its own"
     assert session.moments[-1].over and session.moments[-1].outcome.tolist() == [-1, 1]
+    assert [Shower(session).view(at)["won"] for at in (0, 5, 6)] == [0, 0, -1]
+    session.close()
+
+
+def test_who_wins_with_a_teammate_has_won():
+    session = SimpleNamespace(
+        still=contextlib.nullcontext,
+        moments=[SimpleNamespace(over=True, state=None, asked=np.zeros(4, bool), outcome=np.array([1, -1, 1, -1]))],
+        game_number=0,
+    )
+    board = SimpleNamespace(status=lambda *_: "", picture=lambda *_: "")
+    game = SimpleNamespace(num_players=4)
+    for person, won in ((0, 1), (1, -1), (None, 0)):
+        session.cast = SimpleNamespace(board=board, person=person, game=game, name_of=lambda seat: "abcd"[seat])
+        view = Shower(session).view(0)
+        assert (view["won"], view["result"]) == (won, "a and c win")
+
+
+def test_each_step_is_told_once_until_it_is_taken_back(cast, monkeypatch):
+    session, told = Session(cast, 3), []
+    shower, happened = Shower(session), Board.happened
+    monkeypatch.setattr(Board, "happened", lambda *arguments: told.append(arguments[3:5]) or happened(*arguments))
+    play(session, 0, 1)
+    first = shower.state(0, -1)["log"]
+    assert shower.state(0, -1)["log"] == first and len(told) == 4
+    session.take_back()
+    play(session, 3)
+    again = shower.state(0, -1)["log"]
+    assert again[:2] == first[:2] and again[2]["moves"][0][1] == "action 3" and len(told) == 6
     session.close()
 
 
