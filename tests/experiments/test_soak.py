@@ -1,5 +1,6 @@
 """Soaks: every step is checked, and a broken rule is told with the game in which it can be seen again."""
 
+import dataclasses
 import io
 import json
 
@@ -13,6 +14,9 @@ from experiments.soak import command, play
 from experiments.soak.command import SoakConfig
 from experiments.soak.invariants import rules_of
 from experiments.soak.play import Soak
+from jaxgames.stratego import Stratego, moves
+from tests.jaxgames.stratego.playing import CONFIG, position
+from tests.jaxgames.stratego.playing import play as play_moves
 from training.play import agents
 
 GAME = jaxgames.make("hex", "adh-3")
@@ -71,6 +75,42 @@ def test_a_broken_rule_is_found_again_in_the_game_that_is_told(tmp_path, monkeyp
     result, shown = ran(**SMALL | {"share": 1e-7}, replay=number, output=str(tmp_path))
     assert result["broken"] == told and f"after step 8: {LONG}: broken" in shown
     assert (tmp_path / "soak.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("mode", ["hex-3", "adh-3", "cdh-3"])
+def test_who_is_said_to_have_won_must_have_joined_the_edges(mode):
+    rule, game, key = "who has won has joined the edges", jaxgames.make("hex", mode), jax.random.key(0)
+    state, step, found = game.init(key), jax.jit(game.step), jax.jit(rules_of(game))
+    for cell in (0, 1, 3, 4, 6):  # the first player goes down the west side
+        before, state = state, step(state, jnp.full(2, cell, jnp.int32), key)
+        over = dataclasses.replace(state, last=jnp.int16(cell), terminated=jnp.bool_(True))
+        claims = [found(before, dataclasses.replace(over, player=jnp.int8(seat)), jnp.int32(0)) for seat in range(2)]
+        assert [bool(claim[rule]) for claim in claims] == [cell == 6, False]
+        assert all(found(before, state, jnp.int32(0)).values())
+    assert state.terminated
+
+
+def without(state, name):
+    """A position of Stratego with nothing in a cell."""
+    spot = CONFIG.grid.one_hot(jnp.int32(moves.parse_cell(CONFIG, name)))
+    return dataclasses.replace(
+        state, pieces=tuple(cells - spot for cells in state.pieces), kinds=tuple(digit - spot for digit in state.kinds)
+    )
+
+
+def test_pieces_of_stratego_go_in_battle_alone_and_one_at_least_in_each():
+    vanish, stay, rules = "pieces go only in battle", "a piece goes in each battle", jax.jit(rules_of(Stratego(CONFIG)))
+    before = position("Yaaaa aaaaO aP_aa aJaaa MaaaC")
+
+    def broken(after):
+        found = rules(before, after, jnp.int32(0))
+        return {rule for rule in (vanish, stay) if not found[rule]}
+
+    walks, fights = play_moves(before, "b2c2"), play_moves(before, "b2b3")
+    assert broken(walks) == broken(fights) == set()
+    assert broken(without(walks, "c2")) == broken(without(walks, "b3")) == {vanish}, "who has moved, or another one"
+    assert broken(without(fights, "e1")) == broken(without(fights, "e4")) == {vanish}, "who was not in the battle"
+    assert broken(dataclasses.replace(fights, pieces=before.pieces)) == {stay}
 
 
 @pytest.mark.slow
