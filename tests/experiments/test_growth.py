@@ -188,7 +188,15 @@ def test_processes_measure_at_the_same_time(monkeypatch):
     monkeypatch.setattr(worker.benchmark_worker, "measure_apart", measure_apart)
     monkeypatch.setattr(worker.runtime, "usable_cores", lambda: 2)
     row = worker.on_cores(Point(CORES, "hex/dark_random, processes", 2), 1.0)
-    assert begun == [2, 2] and (row["per_cpu_second"], row["per_wall_second"]) == (2.0, 4.0)
+    assert begun == [2, 2] and (row["per_cpu_second"], row["per_wall_second"]) == (1.0, 4.0)
+
+
+def test_the_rate_of_several_processes_is_the_work_of_all_over_the_cpu_seconds_of_all(monkeypatch):
+    rates = iter([{"per_cpu_second": 8.0, "per_wall_second": 6.0}, {"per_cpu_second": 2.0, "per_wall_second": 1.0}])
+    monkeypatch.setattr(worker.benchmark_worker, "measure_apart", lambda request, core: next(rates))
+    row = worker.on_cores(Point(CORES, "hex/dark_random, processes", 2), 1.0)
+    assert row["per_wall_second"] == 7.0
+    assert row["per_cpu_second"] == pytest.approx(7 / (6 / 8 + 1 / 2)), "in a second: 6 in 3/4 of one, and 1 in a half"
 
 
 def test_more_processes_than_cores_take_turns(monkeypatch):
