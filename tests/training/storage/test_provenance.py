@@ -39,8 +39,9 @@ def test_the_commit_tells_of_changes(tmp_path):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "test-cpu.json").write_text("[]")
     assert provenance.commit(tmp_path) == clean
-    (tmp_path / "docs/results/page.md").write_text("")
-    assert provenance.commit(tmp_path) == clean
+    for page in ("docs/results/page.md", "docs/accelerators.md", "docs/benchmarks.md"):
+        (tmp_path / page).write_text("")
+        assert provenance.commit(tmp_path) == clean
     (tmp_path / "docs/results/weights").mkdir()
     (tmp_path / "docs/results/weights/network.npz").write_text("")  # others play with it
     assert provenance.commit(tmp_path) == f"{clean}+changes"
