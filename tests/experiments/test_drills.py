@@ -58,7 +58,9 @@ def test_where_there_is_no_time_for_a_drill_none_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
     config = DrillsConfig(drills=1, minutes=1e-9, output=str(tmp_path))
     monkeypatch.setattr(faults, "_no_mounting", lambda: "")
-    assert command.run(config) == {"drills": {}, "failed": []} == json.loads((tmp_path / "drills.json").read_text())
+    about = {"device": "Toy", "platform": "cpu", "versions": {"jax": "0.10"}, "commit": "abc"}
+    monkeypatch.setattr(command.provenance, "describe_cpu", lambda: about)
+    assert command.run(config) == {"drills": {}, "failed": [], **about} == json.loads((tmp_path / "drills.json").read_text())
 
 
 def test_what_cannot_be_made_here_is_told_with_the_reason(tmp_path, monkeypatch, capsys):

@@ -53,6 +53,34 @@ def test_nothing_is_broken_and_a_soak_goes_on_with_new_games_and_keeps_other_row
     assert after["next_game"] > before["next_game"] >= before["games"]
 
 
+def test_rows_tell_of_all_commits_that_have_played_them(tmp_path, monkeypatch):
+    about = {"device": "Toy", "platform": "cpu", "versions": {"jax": "0.10"}}
+    played = []
+
+    def soak(total, row, console):
+        played.append(row["steps"])
+        yield row | {"steps": int(row["steps"] + total)}
+
+    monkeypatch.setattr(command, "_soak", soak)
+    for commit, wanted in (
+        ("abc", ["abc"]),
+        ("abc", ["abc"]),
+        ("def+changes", ["abc", "def+changes"]),
+        ("abc", ["abc", "def+changes"]),
+    ):
+        monkeypatch.setattr(command.provenance, "describe", lambda device, commit=commit: about | {"commit": commit})
+        ran(**SMALL | {"share": 1e-6}, output=str(tmp_path), resume=True)
+        (row,) = json.loads((tmp_path / "soak.json").read_text())
+        assert row["commits"] == wanted and "commit" not in row and about.items() <= row.items()
+    ran(**SMALL | {"share": 1e-6}, output=str(tmp_path))
+    assert json.loads((tmp_path / "soak.json").read_text())[0]["commits"] == ["abc"], "of a soak that begins anew"
+    older = {name: value for name, value in row.items() if name not in (*about, "commits")}
+    (tmp_path / "soak.json").write_text(json.dumps([older]))
+    ran(**SMALL | {"share": 1e-6}, output=str(tmp_path), resume=True)
+    assert json.loads((tmp_path / "soak.json").read_text())[0]["commits"] == [None, "abc"]
+    assert played == [0, 100, 200, 300, 0, 400]
+
+
 @pytest.mark.parametrize("text", ["[{", '{"rows": []}', '[{"game": "hex"}]'])
 def test_a_file_of_something_else_is_told_in_one_line(text, tmp_path):
     (tmp_path / "soak.json").write_text(text)

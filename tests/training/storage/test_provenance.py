@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import output_of
 from training.storage import provenance
 
 
@@ -25,6 +26,14 @@ def test_slugs():
 def test_processors_of_one_name_and_two_speeds_are_told_apart(told, name, monkeypatch):
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: told)
     assert provenance.cpu_name() == name
+
+
+def test_a_processor_is_described_without_a_backend():
+    """As one would describe it: forks of a process that has started a backend may hang."""
+    output_of(
+        "import jax; from jax._src import xla_bridge; from training.storage import provenance; told = provenance.describe_cpu(); "
+        "assert not xla_bridge._backends; assert told == provenance.describe(jax.devices('cpu')[0])"
+    )
 
 
 def test_the_commit_tells_of_changes(tmp_path):
