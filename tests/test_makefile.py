@@ -62,6 +62,21 @@ def test_an_environment_is_made_anew_for_another_python_that_is_asked_for(checko
     assert not would_make(checkout, PYTHON=str(other)), "only where it is asked for: variables stay for months"
 
 
+@pytest.mark.parametrize("gone", ["a link to nothing", "a program that fails"])
+def test_an_environment_whose_python_is_gone_counts_as_none(checkout, gone):
+    python = checkout / ".venv" / "bin" / "python"
+    python.unlink()
+    if gone == "a link to nothing":
+        python.symlink_to(checkout / "none")
+    else:
+        fake_python(python, "", works=False)
+    bare, equipped = fake_python(checkout / "bare", "", works=False), fake_python(checkout / "equipped", "")
+    assert would_make(checkout) and would_make(checkout, f"PYTHON={equipped}")
+    assert would_run(checkout, "soak", f"PYTHON={equipped}").strip() == f"{equipped} scripts/soak.py"
+    told = would_run(checkout, "soak", f"PYTHON={bare}")
+    assert "-m venv --clear" in told and ".venv/bin/python scripts/soak.py" in told
+
+
 @pytest.mark.parametrize("job", ["accelerator", "growth", "soak", "drills"])
 def test_long_jobs_need_no_environment_where_a_python_has_the_packages(checkout, job):
     assert f".venv/bin/python scripts/{job}.py" in would_run(checkout, job), "an environment goes first"
