@@ -22,8 +22,9 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 # Tests and jobs start processes, and each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The first of these that is new enough.
-CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
+# The first of these that is new enough. A path with a space in it is quoted; another is not, so that the shell may know its ~.
+GIVEN      := $(if $(word 2,$(PYTHON)),'$(PYTHON)',$(PYTHON))
+CANDIDATES := $(or $(GIVEN),python3 python3.14 python3.13 python3.12 python3.11 python)
 
 # What was installed is of no use when the Python of which the environment was made is gone: it is made anew.
 INSTALLED := $(wildcard $(VENV)/.installed-*)
@@ -36,7 +37,7 @@ HAS_ALL  := import sys; from importlib.util import find_spec; \
     sys.exit(sys.version_info < (3, 11) or not all(map(find_spec, "$(PACKAGES)".split())))
 ifeq ($(if $(BROKEN),,$(INSTALLED)),)
 ifneq ($(filter $(JOBS),$(MAKECMDGOALS)),)
-EQUIPPED := $(shell for python in $(CANDIDATES); do "$$python" -c '$(HAS_ALL)' 2>/dev/null && echo "$$python" && break; done)
+EQUIPPED := $(shell for python in $(CANDIDATES); do "$$python" -c '$(HAS_ALL)' 2>/dev/null && echo "$$python" | sed 's/ /\\ /g' && break; done)
 endif
 READY := $(if $(EQUIPPED),,$(STAMP))
 endif
@@ -45,7 +46,7 @@ JOB_PYTHON := $(or $(EQUIPPED),$(BIN)/python)
 # Where another one is asked for on the command line than that of the environment, which is made anew then.
 WHICH := import sys; print(sys.base_prefix, sys.version)
 ifeq ($(origin PYTHON),command line)
-OTHER := $(shell [ "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$($(PYTHON) -c '$(WHICH)' 2>/dev/null)" ] || echo another-python)
+OTHER := $(shell [ "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$($(GIVEN) -c '$(WHICH)' 2>/dev/null)" ] || echo another-python)
 endif
 
 .DEFAULT_GOAL := help
