@@ -22,17 +22,22 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 # Tests and jobs start processes, and each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The first of these that is new enough.
-CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
+# The first of these that is new enough. A path with a space in it is quoted; another is not, so that the shell may know its ~.
+GIVEN      := $(if $(word 2,$(PYTHON)),'$(PYTHON)',$(PYTHON))
+CANDIDATES := $(or $(GIVEN),python3 python3.14 python3.13 python3.12 python3.11 python)
+
+# What was installed is of no use when the Python of which the environment was made is gone: it is made anew.
+INSTALLED := $(wildcard $(VENV)/.installed-*)
+BROKEN    := $(if $(INSTALLED),$(shell $(BIN)/python -c '' >/dev/null 2>&1 || echo broken-python))
 
 # The long jobs take whatever environment there is; without one the first Python that has all packages, so that the network need
 # not be there; and only where there is none an environment is made.
 PACKAGES := jax flax optax chex orbax.checkpoint tyro rich
 HAS_ALL  := import sys; from importlib.util import find_spec; \
     sys.exit(sys.version_info < (3, 11) or not all(map(find_spec, "$(PACKAGES)".split())))
-ifeq ($(wildcard $(VENV)/.installed-*),)
+ifeq ($(if $(BROKEN),,$(INSTALLED)),)
 ifneq ($(filter $(JOBS),$(MAKECMDGOALS)),)
-EQUIPPED := $(shell for python in $(CANDIDATES); do "$$python" -c '$(HAS_ALL)' 2>/dev/null && echo "$$python" && break; done)
+EQUIPPED := $(shell for python in $(CANDIDATES); do "$$python" -c '$(HAS_ALL)' 2>/dev/null && echo "$$python" | sed 's/ /\\ /g' && break; done)
 endif
 READY := $(if $(EQUIPPED),,$(STAMP))
 endif
@@ -41,11 +46,11 @@ JOB_PYTHON := $(or $(EQUIPPED),$(BIN)/python)
 # Where another one is asked for on the command line than that of the environment, which is made anew then.
 WHICH := import sys; print(sys.base_prefix, sys.version)
 ifeq ($(origin PYTHON),command line)
-OTHER := $(shell [ "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$($(PYTHON) -c '$(WHICH)' 2>/dev/null)" ] || echo another-python)
+OTHER := $(shell [ "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$($(GIVEN) -c '$(WHICH)' 2>/dev/null)" ] || echo another-python)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow test-browser pytest lint benchmark results accelerator growth soak drills reference notebooks docs clean distclean another-python
+.PHONY: help env run test test-slow test-browser pytest lint benchmark results accelerator growth soak drills reference notebooks docs clean distclean another-python broken-python
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -106,7 +111,7 @@ clean:  ## remove caches and builds
 distclean: clean  ## remove the environment also
 	rm -rf $(VENV)
 
-$(STAMP): pyproject.toml $(OTHER)
+$(STAMP): pyproject.toml $(OTHER) $(BROKEN)
 	@for python in $(CANDIDATES); do \
 	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
 	done; \

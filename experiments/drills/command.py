@@ -23,6 +23,7 @@ from experiments.drills.faults import FAULTS, Fault, faults, left_out
 from experiments.drills.side_by_side import Drill
 from jaxgames import checks, runtime
 from training.jobs.errors import one_line
+from training.storage import provenance
 from training.storage.files import output_folder, write_atomically
 
 # How often each fault comes in a round of them.
@@ -86,6 +87,7 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
     jax.config.update("jax_platforms", "cpu")  # of all the processes of the drills, too, which are forks of this one
     runtime.prepare(cores=1)
     known, missing = faults(), left_out()
+    about = provenance.describe_cpu() | ({"left_out": missing} if missing else {})
     for name, reason in missing.items():
         say(f"left out: {name}: {reason}")
     names = [config.fault] if config.fault else [name for name in known for _ in range(SHARES[name])]
@@ -99,7 +101,7 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
         def make(drill: Drill) -> list[str]:
             return _drilled(known[drill.fault], drill.place, straight, random.Random(f"{config.seed} {drill.number}"))
 
-        result = _write(folder, done, failed, missing)  # there may be no time for any
+        result = _write(folder, done, failed, about)  # there may be no time for any
         at_once = config.at_once or runtime.usable_cores()
         with contextlib.closing(side_by_side.make(_drills(config, names, folder), make, at_once)) as ended:
             for drill, wrong in ended:
@@ -109,7 +111,7 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
                 else:
                     _clear(drill.place)
                 say(f"{drill.number + 1}/{config.drills} {drill.fault}: {'; '.join(wrong) or 'nothing is lost'}")
-                result = _write(folder, done, failed, missing)
+                result = _write(folder, done, failed, about)
     if failed:
         raise ValueError(f"{len(failed)} of {sum(done.values())} drills failed; their runs are in {folder}")
     return result
@@ -136,11 +138,9 @@ def _drills(config: DrillsConfig, names: list[str], folder: Path) -> Iterator[Dr
         yield Drill(number, names[number % len(names)], place)
 
 
-def _write(folder: Path, done: collections.Counter[str], failed: list[dict[str, Any]], missing: dict[str, str]) -> dict[str, Any]:
+def _write(folder: Path, done: collections.Counter[str], failed: list[dict[str, Any]], rest: dict[str, Any]) -> dict[str, Any]:
     """Writes what was found so far. Gives it."""
-    result: dict[str, Any] = {"drills": dict(done), "failed": sorted(failed, key=lambda drill: drill["number"])}
-    if missing:
-        result["left_out"] = missing
+    result = {"drills": dict(done), "failed": sorted(failed, key=lambda drill: drill["number"])} | rest
     write_atomically(folder / "drills.json", json.dumps(result, indent=1) + "\n")
     return result
 

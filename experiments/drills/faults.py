@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from experiments.drills.lives import Ended, begin, differences, is_saving, last_line, steps_of, until
+from experiments.drills.lives import COMPARED, Ended, begin, differences, is_saving, last_line, steps_of, until
 from experiments.drills.together import asked_to_end, hung, lost
 from training.jobs.errors import one_line
 
@@ -100,9 +100,20 @@ def _damage(path: Path, draw: random.Random) -> str:
     return way
 
 
+def _without_its_end(folder: Path) -> None:
+    """Takes from a finished run its last checkpoint and all that is written at the end.
+
+    What is restored must be learnt from and written then: of a run that is over, files that were never touched would be compared.
+    """
+    shutil.rmtree(folder / "checkpoints" / str(steps_of(folder)[-1]))
+    for name in (*COMPARED, "result.json"):
+        (folder / name).unlink()
+
+
 def damaged(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     """One file of the newest checkpoint is damaged: the one before takes its place."""
     shutil.copytree(straight, folder)
+    _without_its_end(folder)
     *_, before, newest = steps_of(folder)
     files = sorted(path for path in (folder / "checkpoints" / str(newest)).rglob("*") if path.is_file())
     path = draw.choice(files)

@@ -51,6 +51,7 @@ CONFIG = TrainConfig(
     checkpoint_every=1,
     keep=3,
 )
+COMPARED = ("best.npz", f"epoch-{CONFIG.epochs:03d}.npz")  # weights that a run writes last
 
 
 class Ended(NamedTuple):
@@ -193,8 +194,7 @@ def is_saving(folder: Path) -> bool:
 
 def differences(folder: Path, straight: Path) -> list[str]:
     """In what the end of a run differs from that of one which nothing has interrupted."""
-    names = ("best.npz", f"epoch-{CONFIG.epochs:03d}.npz")
-    found = [f"{name} differs" for name in names if _content(folder / name) != _content(straight / name)]
+    found = [f"{name} differs" for name in COMPARED if _content(folder / name) != _content(straight / name)]
     if not (folder / "result.json").exists():
         found.append("no result.json")
     elif _log(folder) != _log(straight):

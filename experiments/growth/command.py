@@ -15,7 +15,7 @@ import jax
 
 from experiments.growth import curves, learners, worker
 from experiments.growth.curves import BATCH, CORES, LEARNERS, MEMORY, SIMULATIONS, Point
-from experiments.growth.page import caches, figures, tables
+from experiments.growth.page import caches, figures, in_words, tables
 from experiments.pages import NONE, fill, is_published
 from jaxgames import checks, runtime
 from training.jobs.errors import one_line
@@ -63,14 +63,14 @@ def run(config: GrowthConfig) -> int:
       The exit code: 1 if a point has failed.
 
     Raises:
-      ValueError: the page is not what it must be, or the file has curves of another device, or none to make the page from.
+      ValueError: the page is not what it must be, or the file has curves of another machine, or none to make the page from.
       OSError: a file cannot be read or written.
     """
     data, page = config.data or DATA, config.page or PAGE
     order = [point for part in PARTS for point in curves.points(part)]
     kept, failed, about = _read(data), False, _about()
-    if kept["rows"] and config.parts and kept["about"].get("device") != about["device"]:
-        there, here = kept["about"].get("device"), about["device"]
+    if kept["rows"] and config.parts and (found := _first_difference(_machine(kept["about"]), _machine(about))):
+        there, here = found
         raise ValueError(f"data={str(data)!r}: has curves of {there}, and this is {here}: give another file, and another page")
     rows = _by_point(kept)
     done = set() if config.again else {point for point, row in rows.items() if "failed" not in row}
@@ -144,6 +144,18 @@ def _one(measure: Callable[[Point], dict[str, Any]], point: Point) -> dict[str, 
         return measure(point)
     except RuntimeError as error:
         return dataclasses.asdict(point) | {"failed": one_line(str(error))[:200]}
+
+
+def _machine(about: Mapping[str, Any]) -> dict[str, str]:
+    """Gives in words what rows under one heading have in common; not the version of this package, as each has its commit."""
+    versions = {name: f"{name} {version}" for name, version in about.get("versions", {}).items() if name != "jaxgames"}
+    return {"device": str(about.get("device")), **versions, "caches": in_words(about.get("caches", {})) or "no known caches"}
+
+
+def _first_difference(there: dict[str, str], here: dict[str, str]) -> tuple[str, str] | None:
+    """Gives the first in which two machines differ, as both have it; None if they do not."""
+    both = ((there.get(name, f"no known {name}"), here.get(name, f"no known {name}")) for name in there | here)
+    return next((pair for pair in both if pair[0] != pair[1]), None)
 
 
 def _about() -> dict[str, Any]:

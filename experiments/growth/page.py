@@ -26,6 +26,11 @@ def caches(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[st
     return found
 
 
+def in_words(levels: Mapping[str, int]) -> str:
+    """Tells of caches as `caches` gives them."""
+    return ", ".join(f"{name} {size // 1024} KiB" for name, size in levels.items())
+
+
 def tables(rows: Sequence[Row], levels: Mapping[str, int]) -> dict[str, str]:
     """Makes the tables of the page, by the names of their marks."""
     of = {part: [row for row in rows if row["part"] == part] for part in (BATCH, CORES, LEARNERS, SIMULATIONS, MEMORY)}
@@ -46,7 +51,7 @@ def tables(rows: Sequence[Row], levels: Mapping[str, int]) -> dict[str, str]:
             [_simulations(row) for row in of[SIMULATIONS]],
         ),
         "memory": markdown(("search", "size", "bytes per game"), [_memory(row) for row in of[MEMORY]]),
-        "caches": ", ".join(f"{name} {size // 1024} KiB" for name, size in levels.items()),
+        "caches": in_words(levels),
     }
 
 

@@ -52,7 +52,7 @@ class KernelsConfig:
       target: here (the devices of this machine) or h100, which need not be there: see docs/accelerators.md.
       packages: folder with the packages for h100, where they are not installed.
       batch: lanes; what the cases take on accelerators if not given.
-      write: keep the rows in docs/results/data and put the table into docs/accelerators.md.
+      write: keep the rows in docs/results/data and put the table into docs/accelerators.md; for h100 alone.
     """
 
     cases: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="CASE ...")] = ()
@@ -64,6 +64,8 @@ class KernelsConfig:
     def __post_init__(self) -> None:
         if self.target not in (targets.HERE, targets.H100):
             raise ValueError(f"target={self.target!r}: must be {targets.HERE} or {targets.H100}")
+        if self.write and self.target != targets.H100:
+            raise ValueError(f"write=True: {PAGE.name} has a table of {targets.H100} alone; give --target {targets.H100}")
         for name in self.cases:
             if not plans.is_plan(name):
                 cases.find(name)

@@ -174,7 +174,7 @@ class Page:
         return (*SHARED, *self.sources)
 
     def measurements(self, plan: Plan, chosen: Sequence[str] = ()) -> list[Measurement]:
-        """Gives what there is to measure, in the order of `chosen` parts; (): all.
+        """Gives what there is to measure, in the order of `chosen` parts; (): all. What several parts share comes once.
 
         Raises:
           ValueError: there is no such part.
@@ -182,7 +182,11 @@ class Page:
         for part in chosen:
             if part not in self.parts:
                 raise ValueError(f"part={part!r}: {checks.one_of(part, self.parts)}")
-        return [one for part in chosen or self.parts for one in self.parts[part](plan)]
+        found: dict[str, Measurement] = {}
+        for part in chosen or self.parts:
+            for one in self.parts[part](plan):
+                found.setdefault(one.name, one)
+        return list(found.values())
 
     def make(self, plan: Plan, chosen: Sequence[str] = (), report: Callable[[str], None] = _printed, shard: Shard = ALL) -> None:
         """Measures what is missing, and writes the page after each measurement, so that a stopped run leaves a whole page.
@@ -197,7 +201,9 @@ class Page:
           ValueError: there is no such part.
         """
         measurements = shard.of(self.measurements(plan, chosen))
-        if warning := self._from_other_code(plan):
+        # Now, as what is imported stays as it is: while something is measured for hours, commits are made.
+        made_by = {**provenance.describe(jax.devices()[0]), "sources": provenance.source_hash(self.code)}
+        if warning := self._from_other_code(plan, made_by["sources"]):
             report(warning)
         self._write(plan)
         for number, (name, measure, _) in enumerate(measurements, 1):
@@ -208,7 +214,7 @@ class Page:
             result = measure()
             if result is None:
                 return
-            result |= {**provenance.describe(jax.devices()[0]), "sources": provenance.source_hash(self.code)}
+            result |= made_by
             write_atomically(plan.path(name), json.dumps(result, indent=1) + "\n")
             report(f"{name}: {time.perf_counter() - started:.0f} s")
             self._write(plan)
@@ -226,11 +232,10 @@ class Page:
         fill(plan.folder / file, self.texts(plan) | {"origins": origins(found)}, provenance.CHECKOUT / "docs" / "results" / file)
 
     def _names(self, plan: Plan) -> list[str]:
-        return list(dict.fromkeys(one.name for one in self.measurements(plan)))
+        return [one.name for one in self.measurements(plan)]
 
-    def _from_other_code(self, plan: Plan) -> str:
-        """Says in one line which results were not made by the present code; "" if all were."""
-        present = provenance.source_hash(self.code)
+    def _from_other_code(self, plan: Plan, present: str) -> str:
+        """Says in one line which results were not made by the present code (a `source_hash`); "" if all were."""
         older = [name for name in self._names(plan) if (found := plan.read(name)) and found.get("sources") != present]
         if not older:
             return ""

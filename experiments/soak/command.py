@@ -6,7 +6,7 @@ import dataclasses
 import json
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from experiments.soak.play import NOT_BROKEN, Soak
 from jaxgames import checks
 from jaxgames.abilities import can_be_drawn
 from training.play import agents
+from training.storage import provenance
 from training.storage.files import output_folder, write_atomically
 from training.storage.json_files import read_rows
 
@@ -98,14 +99,14 @@ def run(config: SoakConfig, console: Console | None = None) -> dict[str, Any]:
             return _replay(config, plans[0], folder, console)
         path = folder / "soak.json"
         kept = {_which(row): row for row in read_rows(path, "list of soaks", _ROW)} if path.exists() else {}
-        made = []
+        made, about = [], provenance.describe(jax.devices()[0])
         for plan in plans:
             begun = _empty(config, plan)
             which = _which(begun)
             made.append(which)
             if config.resume:
                 begun |= kept.get(which, {})
-            for row in _soak(config.share * plan[3], begun, console):
+            for row in _soak(config.share * plan[3], _told_of(begun, about), console):
                 kept[which] = row
                 write_atomically(path, json.dumps(list(kept.values()), indent=1) + "\n")
     rows = [kept[which] for which in made if which in kept]
@@ -120,6 +121,13 @@ def _empty(config: SoakConfig, plan: tuple[str, str, str, float, int]) -> dict[s
     game, mode, agent, _, lanes = plan
     told = {"game": game, "mode": mode, "agent": agent, "lanes": lanes, "seed": config.seed}
     return told | {"steps": 0, "games": 0, "next_game": 0, "rules": 0, "seconds": 0.0, "grown_bytes": 0, "faults": []}
+
+
+def _told_of(row: dict[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+    """Adds to a row on what it goes on, and with which code: all commits that have played it, null where one is not known."""
+    present = dict(about)
+    commits = row.get("commits", [None] if row["steps"] else [])  # older files have none
+    return row | {"commits": list(dict.fromkeys([*commits, present.pop("commit")]))} | present
 
 
 def _which(row: dict[str, Any]) -> tuple[Any, ...]:

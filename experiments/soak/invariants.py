@@ -17,13 +17,14 @@ from jax import Array
 
 from jaxgames import sliced
 from jaxgames.bitboard import Grid
-from jaxgames.bits import Bits, union
+from jaxgames.bits import Bits, select, union
 from jaxgames.clash import constants as clash
 from jaxgames.game import Game
 from jaxgames.hero_academy import cards
+from jaxgames.hex.geometry import BLACK, WHITE, HexGrid
 from jaxgames.pommerman.constants import BOMB_LIFE, MAX_AMMO, MAX_BLAST_STRENGTH
 from jaxgames.stratego import material
-from jaxgames.stratego.constants import NUM_KINDS
+from jaxgames.stratego.constants import BLUE, NUM_KINDS, RED
 from jaxgames.stratego.legal import of_kind
 from jaxgames.stratego.state import count_of
 
@@ -129,7 +130,19 @@ def _hex(game: Any, before: Any, after: Any) -> Rules:
         ),
         "players take turns": jnp.abs(after.turns[0] - after.turns[1]) <= 1,
         "who joins the edges has won": ~_any(near.overlaps(far) for near, far, _ in groups) | after.terminated,
+        "who has won has joined the edges": ~after.terminated | _joins(grid, after, game.outcome(after)[0] > 0),
     }
+
+
+def _joins(grid: HexGrid, state: Any, first: Array) -> Array:
+    """Whether stones join the edges, of the first player or else of the second: found anew, whatever the state keeps of it.
+
+    It is looked at where a game is over, as a flood of nothing is soon done. Who has won has joined the edges, as agents of soaks
+    play legal actions: nobody loses by an impossible one.
+    """
+    stones = select(first, *state.stones)
+    start, end = (select(first, *pair) for pair in zip(grid.edges(BLACK), grid.edges(WHITE), strict=True))
+    return grid.flood((stones & start).when(state.terminated), stones).overlaps(end)
 
 
 def _cards_in(words: Array) -> Array:
@@ -186,6 +199,10 @@ def _clash(game: Any, before: Any, after: Any) -> Rules:
 def _stratego(game: Any, before: Any, after: Any) -> Rules:
     grid, (red, blue) = game.config.grid, after.pieces
     both, occupied = red | blue, union(after.kinds)
+    gone = [there.count() - here.count() for there, here in zip(before.pieces, after.pieces, strict=True)]
+    start, end = (grid.one_hot(cell) for cell in after.last)
+    fights = select(before.player == RED, before.pieces[BLUE], before.pieces[RED]).overlaps(end)
+    others_stay = _all(_inside(there - start - end, here) for there, here in zip(before.pieces, after.pieces, strict=True))
     unknown = [
         count_of(after.unknown[side], kind) == (of_kind(after.kinds, kind) & after.hidden & after.pieces[side]).count()
         for side in range(2)
@@ -198,7 +215,9 @@ def _stratego(game: Any, before: Any, after: Any) -> Rules:
         "lakes are empty": ~both.overlaps(after.lakes) & ~(after.lakes ^ before.lakes).any(),
         "only pieces are hidden or have moved": _inside(after.hidden | after.moved, both),
         "who went far has moved": _inside(after.far, after.hidden & after.moved),
-        "no new pieces": (red.count() <= before.pieces[0].count()) & (blue.count() <= before.pieces[1].count()),
+        "no new pieces": _all(count >= 0 for count in gone),
+        "pieces go only in battle": _all(count <= fights for count in gone) & others_stay,
+        "a piece goes in each battle": gone[0] + gone[1] >= fights,
         "hidden pieces are counted": jnp.stack(unknown).all(),
         "moves go on": after.ply == before.ply + 1,
         "the balance is a number": jnp.isfinite(material.balance(game.config, after)),

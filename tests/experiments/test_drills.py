@@ -58,7 +58,9 @@ def test_where_there_is_no_time_for_a_drill_none_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(command.runtime, "prepare", lambda **_: None)
     config = DrillsConfig(drills=1, minutes=1e-9, output=str(tmp_path))
     monkeypatch.setattr(faults, "_no_mounting", lambda: "")
-    assert command.run(config) == {"drills": {}, "failed": []} == json.loads((tmp_path / "drills.json").read_text())
+    about = {"device": "Toy", "platform": "cpu", "versions": {"jax": "0.10"}, "commit": "abc"}
+    monkeypatch.setattr(command.provenance, "describe_cpu", lambda: about)
+    assert command.run(config) == {"drills": {}, "failed": [], **about} == json.loads((tmp_path / "drills.json").read_text())
 
 
 def test_what_cannot_be_made_here_is_told_with_the_reason(tmp_path, monkeypatch, capsys):
@@ -233,6 +235,25 @@ def test_damage_is_done(tmp_path):
         ways.add(faults._damage(path, draw))
         assert not path.exists() or path.read_bytes() != content
     assert ways == {"flipped", "cut", "emptied", "removed", "overwritten", "grown"}
+
+
+def test_a_run_with_a_damaged_checkpoint_has_yet_to_come_to_its_end(tmp_path, monkeypatch):
+    """Else a checkpoint that is restored in silence, whatever is in it, would not show in what is compared."""
+    straight, last = tmp_path / "straight", "epoch-004.npz"
+    for number in (14, 15, 16):
+        step = straight / "checkpoints" / str(number)
+        step.mkdir(parents=True)
+        (step / "record").write_text(f"sound {number}")
+    for name in ("best.npz", "epoch-003.npz", last, "result.json", "log.jsonl"):
+        (straight / name).write_text(name)
+    handed_on = []
+    monkeypatch.setattr(faults, "_damage", lambda path, draw: path.write_text("damaged"))
+    monkeypatch.setattr(faults, "_resumed", lambda folder, straight, least: handed_on.append(least) or [])
+    assert faults.damaged(tmp_path / "run", straight, random.Random(0)) == [] and handed_on == [14]
+    records = {path.parent.name: path.read_text() for path in (tmp_path / "run").rglob("record")}
+    assert records == {"14": "sound 14", "15": "damaged"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoints", "epoch-003.npz", "log.jsonl"}
+    assert len(lives.steps_of(straight)) == 3 and (straight / last).exists()
 
 
 @pytest.mark.parametrize(

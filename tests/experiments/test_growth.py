@@ -99,6 +99,34 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
         GrowthConfig(parts=("depth",))
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"versions": {"python": "3.11", "jax": "0.11"}}, "jax 0.10, and this is jax 0.11"),
+        ({"versions": {"python": "3.12", "jax": "0.10"}}, "python 3.11, and this is python 3.12"),
+        ({"caches": {"L1": 2**16}}, "L1 32 KiB, L2 1024 KiB, and this is L1 64 KiB"),
+        ({"caches": {}}, "L1 32 KiB, L2 1024 KiB, and this is no known caches"),
+    ],
+)
+def test_rows_of_other_versions_and_caches_are_not_told_as_those_of_this_machine(changed, told, tmp_path, monkeypatch):
+    """A device of the same name may have other caches."""
+    about = {"device": "Toy", "versions": {"python": "3.11", "jax": "0.10", "jaxgames": "0.1"}, "commit": "abc", "caches": LEVELS}
+    data, text = tmp_path / "growth.json", tmp_path / "growth.md"
+    row = {"part": MEMORY, "name": "hex PUCT", "number": 25, "bytes": 7, "commit": "abc"}
+    data.write_text(json.dumps({"about": about, "rows": [row]}))
+    before = data.read_text()
+    measured = []
+    monkeypatch.setattr(command, "_measured", lambda points, config: measured.append(points) or [])
+    monkeypatch.setattr(command, "_fill", lambda kept, page: None)
+    config = GrowthConfig(parts=(MEMORY,), data=data, page=text)
+    monkeypatch.setattr(command, "_about", lambda: about | changed)
+    with pytest.raises(ValueError, match=f"has curves of {told}: give another file, and another page$"):
+        command.run(config)
+    assert not measured and data.read_text() == before
+    monkeypatch.setattr(command, "_about", lambda: about | {"versions": about["versions"] | {"jaxgames": "0.2"}, "commit": "def"})
+    assert command.run(config) == 0 and measured, "of other code each row tells the commit"
+
+
 def test_a_page_that_is_published_is_not_emptied(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "_about", lambda: {"device": "Toy", "commit": "abc", "caches": LEVELS})
     monkeypatch.setattr(command, "fill", lambda *_: pytest.fail("wrote the page"))
@@ -160,7 +188,15 @@ def test_processes_measure_at_the_same_time(monkeypatch):
     monkeypatch.setattr(worker.benchmark_worker, "measure_apart", measure_apart)
     monkeypatch.setattr(worker.runtime, "usable_cores", lambda: 2)
     row = worker.on_cores(Point(CORES, "hex/dark_random, processes", 2), 1.0)
-    assert begun == [2, 2] and (row["per_cpu_second"], row["per_wall_second"]) == (2.0, 4.0)
+    assert begun == [2, 2] and (row["per_cpu_second"], row["per_wall_second"]) == (1.0, 4.0)
+
+
+def test_the_rate_of_several_processes_is_the_work_of_all_over_the_cpu_seconds_of_all(monkeypatch):
+    rates = iter([{"per_cpu_second": 8.0, "per_wall_second": 6.0}, {"per_cpu_second": 2.0, "per_wall_second": 1.0}])
+    monkeypatch.setattr(worker.benchmark_worker, "measure_apart", lambda request, core: next(rates))
+    row = worker.on_cores(Point(CORES, "hex/dark_random, processes", 2), 1.0)
+    assert row["per_wall_second"] == 7.0
+    assert row["per_cpu_second"] == pytest.approx(7 / (6 / 8 + 1 / 2)), "in a second: 6 in 3/4 of one, and 1 in a half"
 
 
 def test_more_processes_than_cores_take_turns(monkeypatch):

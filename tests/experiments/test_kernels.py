@@ -108,7 +108,15 @@ def test_rows_of_planners_stay_beside_those_of_cases(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "DATA", tmp_path)
     monkeypatch.setattr(command, "_fill", lambda mark, rows: filled.update({mark: [row["case"] for row in rows]}))
     monkeypatch.setattr(command, "count", lambda case, mesh, batch: {"case": case.name, "failed": ""})
+    monkeypatch.setattr(targets, "prepare", lambda *_: None)
+    monkeypatch.setattr(targets, "mesh_of", lambda *_: None)
     for names in (("hex mcs",), ("pommerman/random", "hex ismcts"), ("hex/dark_random",)):
-        assert command.run(KernelsConfig(cases=names, write=True)) == 0
+        assert command.run(KernelsConfig(cases=names, target="h100", write=True)) == 0
     known = ["pommerman/random", "hex/dark_random", "hex mcs", "hex ismcts"]
-    assert filled == {"kernels_here": known} and list(kept.read(tmp_path / "kernels-here.json", command._case)) == known
+    assert filled == {"kernels_h100": known} and list(kept.read(tmp_path / "kernels-h100.json", command._case)) == known
+
+
+def test_only_what_the_page_has_a_table_of_is_written():
+    with pytest.raises(ValueError, match=r"^write=True: accelerators\.md has a table of h100 alone; give --target h100$"):
+        KernelsConfig(cases=("pommerman/random",), write=True)
+    assert f"<!-- table kernels_{KernelsConfig(target='h100', write=True).target} -->" in command.PAGE.read_text()

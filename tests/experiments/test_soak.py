@@ -1,5 +1,6 @@
 """Soaks: every step is checked, and a broken rule is told with the game in which it can be seen again."""
 
+import dataclasses
 import io
 import json
 
@@ -13,6 +14,9 @@ from experiments.soak import command, play
 from experiments.soak.command import SoakConfig
 from experiments.soak.invariants import rules_of
 from experiments.soak.play import Soak
+from jaxgames.stratego import Stratego, moves
+from tests.jaxgames.stratego.playing import CONFIG, position
+from tests.jaxgames.stratego.playing import play as play_moves
 from training.play import agents
 
 GAME = jaxgames.make("hex", "adh-3")
@@ -49,6 +53,34 @@ def test_nothing_is_broken_and_a_soak_goes_on_with_new_games_and_keeps_other_row
     assert after["next_game"] > before["next_game"] >= before["games"]
 
 
+def test_rows_tell_of_all_commits_that_have_played_them(tmp_path, monkeypatch):
+    about = {"device": "Toy", "platform": "cpu", "versions": {"jax": "0.10"}}
+    played = []
+
+    def soak(total, row, console):
+        played.append(row["steps"])
+        yield row | {"steps": int(row["steps"] + total)}
+
+    monkeypatch.setattr(command, "_soak", soak)
+    for commit, wanted in (
+        ("abc", ["abc"]),
+        ("abc", ["abc"]),
+        ("def+changes", ["abc", "def+changes"]),
+        ("abc", ["abc", "def+changes"]),
+    ):
+        monkeypatch.setattr(command.provenance, "describe", lambda device, commit=commit: about | {"commit": commit})
+        ran(**SMALL | {"share": 1e-6}, output=str(tmp_path), resume=True)
+        (row,) = json.loads((tmp_path / "soak.json").read_text())
+        assert row["commits"] == wanted and "commit" not in row and about.items() <= row.items()
+    ran(**SMALL | {"share": 1e-6}, output=str(tmp_path))
+    assert json.loads((tmp_path / "soak.json").read_text())[0]["commits"] == ["abc"], "of a soak that begins anew"
+    older = {name: value for name, value in row.items() if name not in (*about, "commits")}
+    (tmp_path / "soak.json").write_text(json.dumps([older]))
+    ran(**SMALL | {"share": 1e-6}, output=str(tmp_path), resume=True)
+    assert json.loads((tmp_path / "soak.json").read_text())[0]["commits"] == [None, "abc"]
+    assert played == [0, 100, 200, 300, 0, 400]
+
+
 @pytest.mark.parametrize("text", ["[{", '{"rows": []}', '[{"game": "hex"}]'])
 def test_a_file_of_something_else_is_told_in_one_line(text, tmp_path):
     (tmp_path / "soak.json").write_text(text)
@@ -71,6 +103,42 @@ def test_a_broken_rule_is_found_again_in_the_game_that_is_told(tmp_path, monkeyp
     result, shown = ran(**SMALL | {"share": 1e-7}, replay=number, output=str(tmp_path))
     assert result["broken"] == told and f"after step 8: {LONG}: broken" in shown
     assert (tmp_path / "soak.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("mode", ["hex-3", "adh-3", "cdh-3"])
+def test_who_is_said_to_have_won_must_have_joined_the_edges(mode):
+    rule, game, key = "who has won has joined the edges", jaxgames.make("hex", mode), jax.random.key(0)
+    state, step, found = game.init(key), jax.jit(game.step), jax.jit(rules_of(game))
+    for cell in (0, 1, 3, 4, 6):  # the first player goes down the west side
+        before, state = state, step(state, jnp.full(2, cell, jnp.int32), key)
+        over = dataclasses.replace(state, last=jnp.int16(cell), terminated=jnp.bool_(True))
+        claims = [found(before, dataclasses.replace(over, player=jnp.int8(seat)), jnp.int32(0)) for seat in range(2)]
+        assert [bool(claim[rule]) for claim in claims] == [cell == 6, False]
+        assert all(found(before, state, jnp.int32(0)).values())
+    assert state.terminated
+
+
+def without(state, name):
+    """A position of Stratego with nothing in a cell."""
+    spot = CONFIG.grid.one_hot(jnp.int32(moves.parse_cell(CONFIG, name)))
+    return dataclasses.replace(
+        state, pieces=tuple(cells - spot for cells in state.pieces), kinds=tuple(digit - spot for digit in state.kinds)
+    )
+
+
+def test_pieces_of_stratego_go_in_battle_alone_and_one_at_least_in_each():
+    vanish, stay, rules = "pieces go only in battle", "a piece goes in each battle", jax.jit(rules_of(Stratego(CONFIG)))
+    before = position("Yaaaa aaaaO aP_aa aJaaa MaaaC")
+
+    def broken(after):
+        found = rules(before, after, jnp.int32(0))
+        return {rule for rule in (vanish, stay) if not found[rule]}
+
+    walks, fights = play_moves(before, "b2c2"), play_moves(before, "b2b3")
+    assert broken(walks) == broken(fights) == set()
+    assert broken(without(walks, "c2")) == broken(without(walks, "b3")) == {vanish}, "who has moved, or another one"
+    assert broken(without(fights, "e1")) == broken(without(fights, "e4")) == {vanish}, "who was not in the battle"
+    assert broken(dataclasses.replace(fights, pieces=before.pieces)) == {stay}
 
 
 @pytest.mark.slow

@@ -20,14 +20,32 @@ import jax
 import jaxgames
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-MADE_BY_MEASURING = ("benchmarks", "docs/results/data", "docs/results/*.md", "docs/results/*.svg", "README.md")
+# Without docs/results/weights: results depend on what others have learnt before.
+MADE_BY_MEASURING = (
+    "benchmarks",
+    "docs/results/data",
+    "docs/results/*.md",
+    "docs/results/*.svg",
+    "docs/accelerators.md",
+    "docs/benchmarks.md",
+    "README.md",
+)
 
 
 def describe(device: jax.Device) -> dict[str, Any]:
     """Gives the part of a row that tells of the machine and the code: device, platform, versions, commit."""
+    return _described(device.device_kind, device.platform)
+
+
+def describe_cpu() -> dict[str, Any]:
+    """Gives what `describe` does of the processor, for a process that must not start a backend as it has forks."""
+    return _described("", "cpu")
+
+
+def _described(device_kind: str, platform_name: str) -> dict[str, Any]:
     return {
-        "device": cpu_name() if device.platform == "cpu" else device.device_kind,
-        "platform": device.platform,
+        "device": cpu_name() if platform_name == "cpu" else device_kind,
+        "platform": platform_name,
         "versions": {
             "python": platform.python_version(),
             **{package: metadata.version(package) for package in ("jax", "jaxlib")},

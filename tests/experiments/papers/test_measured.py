@@ -12,6 +12,7 @@ from experiments.papers.command import PAGES
 from experiments.papers.measured import SHARED, Measurement, Page, Plan, origins, trained
 from training.jobs.train_expert import TrainConfig
 from training.storage import provenance
+from training.storage.shards import Shard
 
 
 @pytest.fixture
@@ -62,6 +63,35 @@ def test_parts_are_chosen_and_what_is_missing_is_shown_as_missing(page):
     assert "<!-- table numbers -->\n–\n" in (plan.folder / "empty" / "toy.md").read_text()
     with pytest.raises(ValueError, match="part='three': must be one of one, two"):
         toy.make(plan, ("three",))
+
+
+def test_what_several_parts_share_is_measured_by_one_share_alone(page):
+    toy, plan, calls = page
+
+    def both(plan):
+        return [*toy.parts["one"](plan), *toy.parts["two"](plan)]
+
+    def three(plan):
+        return [Measurement("toy-3", lambda: {"number": calls.append(3)})]
+
+    several = dataclasses.replace(toy, parts={**toy.parts, "both": both, "three": three})
+    assert [one.name for one in several.measurements(plan)] == ["toy-1", "toy-2", "toy-3"]
+    assert [one.name for one in several.measurements(plan, ("both", "one"))] == ["toy-1", "toy-2"]
+    for number, measured in ((1, [1, 3]), (2, [2])):
+        calls.clear()
+        apart = Plan(plan.folder / str(number))  # as if both began at the same time
+        several.make(apart, report=lambda line: None, shard=Shard(number, 2))
+        assert calls == measured
+
+
+def test_results_name_the_code_with_which_they_began(page, monkeypatch):
+    """Commits are made while something is measured; what has been imported stays as it is."""
+    toy, plan, calls = page
+    monkeypatch.setattr(provenance, "commit", lambda: f"commit {len(calls)}")
+    monkeypatch.setattr(provenance, "source_hash", lambda sources: f"sources {len(calls)}")
+    toy.make(plan, report=lambda line: None)
+    kept = [json.loads(plan.path(f"toy-{number}").read_text()) for number in (1, 2)]
+    assert [(one["commit"], one["sources"]) for one in kept] == [("commit 0", "sources 0")] * 2
 
 
 def interrupted():

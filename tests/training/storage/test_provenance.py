@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import output_of
 from training.storage import provenance
 
 
@@ -27,6 +28,14 @@ def test_processors_of_one_name_and_two_speeds_are_told_apart(told, name, monkey
     assert provenance.cpu_name() == name
 
 
+def test_a_processor_is_described_without_a_backend():
+    """As one would describe it: forks of a process that has started a backend may hang."""
+    output_of(
+        "import jax; from jax._src import xla_bridge; from training.storage import provenance; told = provenance.describe_cpu(); "
+        "assert not xla_bridge._backends; assert told == provenance.describe(jax.devices('cpu')[0])"
+    )
+
+
 def test_the_commit_tells_of_changes(tmp_path):
     assert provenance.commit(tmp_path) is None
     git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.org"]
@@ -39,8 +48,9 @@ def test_the_commit_tells_of_changes(tmp_path):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "test-cpu.json").write_text("[]")
     assert provenance.commit(tmp_path) == clean
-    (tmp_path / "docs/results/page.md").write_text("")
-    assert provenance.commit(tmp_path) == clean
+    for page in ("docs/results/page.md", "docs/accelerators.md", "docs/benchmarks.md"):
+        (tmp_path / page).write_text("")
+        assert provenance.commit(tmp_path) == clean
     (tmp_path / "docs/results/weights").mkdir()
     (tmp_path / "docs/results/weights/network.npz").write_text("")  # others play with it
     assert provenance.commit(tmp_path) == f"{clean}+changes"
