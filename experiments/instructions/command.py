@@ -18,7 +18,7 @@ import tyro
 
 from experiments import kept
 from experiments.benchmark.programs import Text, Work
-from experiments.instructions import machine_code, pieces
+from experiments.instructions import caches, machine_code, pieces
 from experiments.instructions.machine_code import Counts
 from experiments.instructions.pieces import Piece
 from experiments.pages import fill, markdown
@@ -28,7 +28,7 @@ from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data" / "instructions.json"
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
-BATCHES = (48, 240, 480, 960, 3840, 15_360)  # none of them a multiple of 512, see "The runtime" in docs/development.md
+BATCHES = (48, 240, 480, 960, 1904, 3824, 15_376, 61_456)  # none a multiple of 512: see "The runtime" in docs/development.md
 LANES_PER_VECTOR = 16  # words of 32 bits
 SECONDS = 0.2
 _STRAIGHT = 2  # kernels of a piece that is straight code
@@ -97,7 +97,7 @@ def _check_device() -> None:
 
 
 def _fill(rows: Sequence[Mapping[str, Any]]) -> None:
-    fill(PAGE, {"instructions": table(rows)}, others_stay=True)
+    fill(PAGE, {"instructions": table(rows), "caches": table_of_caches(rows)}, others_stay=True)
 
 
 def measure(piece: Piece, batches: Sequence[int], folder: Path) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def measure(piece: Piece, batches: Sequence[int], folder: Path) -> dict[str, Any
     Returns:
       A row.
     """
-    text, files = _compiled(piece, piece.batch, folder)
+    text, files, needs = _compiled(piece, piece.batch, folder)
     counts, work = count(text, files)
     per_vector = counts.times(LANES_PER_VECTOR / piece.batch)
     return {
@@ -119,9 +119,11 @@ def measure(piece: Piece, batches: Sequence[int], folder: Path) -> dict[str, Any
         "batch": piece.batch,
         "kernels": work.kernels,
         "bytes": round(work.bytes / piece.batch),
+        "needs": round(needs / piece.batch),
         **{name: round(value, 1) for name, value in dataclasses.asdict(per_vector).items()},
         "open_loops": int(counts.open_loops) + work.open_loops,
         "nanoseconds": {str(batch): round(time_of(piece, batch), 2) for batch in batches},
+        "caches": caches.read(),
         **provenance.describe(jax.devices()[0]),
     }
 
@@ -149,8 +151,8 @@ def count(text: str, files: Mapping[str, Path]) -> tuple[Counts, Work]:
     return total, program.work(body)
 
 
-def _compiled(piece: Piece, batch: int, folder: Path) -> tuple[str, dict[str, Path]]:
-    """Compiles a piece; gives the text of the program and the object files of its kernels."""
+def _compiled(piece: Piece, batch: int, folder: Path) -> tuple[str, dict[str, Path], int]:
+    """Compiles a piece; gives the text of the program, the object files of its kernels, and the bytes that it works on."""
     before = set(folder.iterdir())
     work = pieces.start(piece, batch)
     compiled = jax.jit(pieces.rounds(piece, 2 * LANES_PER_VECTOR)).lower(work, jnp.uint32(0)).compile()
@@ -158,7 +160,8 @@ def _compiled(piece: Piece, batch: int, folder: Path) -> tuple[str, dict[str, Pa
     for path in set(folder.iterdir()) - before:
         if match := re.search(r"\.obj-file\.(?:__compute_module_)?(.*?)(?:_kernel_module)?\.o$", path.name):
             files[match[1]] = path
-    return compiled.as_text() or "", files
+    memory: Any = compiled.memory_analysis()
+    return compiled.as_text() or "", files, memory.argument_size_in_bytes + memory.temp_size_in_bytes
 
 
 def time_of(piece: Piece, batch: int) -> float:
@@ -213,6 +216,21 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
             ]
         )
     return markdown(head, body)
+
+
+def table_of_caches(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Makes the table of the best batch for each cache: nanoseconds per lane, and lanes."""
+    sizes = {name: size for row in rows for name, size in row.get("caches", {}).items()}
+    columns = [*sizes, caches.BEYOND]
+    body = []
+    for row in rows:
+        if "needs" in row:
+            best = caches.fastest_in_each(row["caches"], row["needs"], row["nanoseconds"])
+            shown = (f"{best[name][1]:.3g} ({best[name][0]})" if name in best else "–" for name in columns)
+            body.append([f"`{row['piece']}`", str(row["needs"]), *shown])
+    return markdown(
+        ["piece", "bytes of a lane", *(f"{name}, {size // 2**10} kB" for name, size in sizes.items()), caches.BEYOND], body
+    )
 
 
 def fastest(row: Mapping[str, Any]) -> tuple[str, float]:
