@@ -41,7 +41,7 @@ class InstructionsConfig:
 
     Attributes:
       pieces: which; all if none is named.
-      batches: lanes for which times are measured; the best is shown.
+      batches: lanes for which times are measured, as far as there is memory; the best is shown.
       write: keep the rows in docs/results/data and put the table into docs/benchmarks.md.
     """
 
@@ -122,10 +122,23 @@ def measure(piece: Piece, batches: Sequence[int], folder: Path) -> dict[str, Any
         "needs": round(needs / piece.batch),
         **{name: round(value, 1) for name, value in dataclasses.asdict(per_vector).items()},
         "open_loops": int(counts.open_loops) + work.open_loops,
-        "nanoseconds": {str(batch): round(time_of(piece, batch), 2) for batch in batches},
+        "nanoseconds": {str(batch): round(time_of(piece, batch), 2) for batch in those_that_fit(batches, needs / piece.batch)},
         "caches": caches.read(),
         **provenance.describe(jax.devices()[0]),
     }
+
+
+def those_that_fit(batches: Sequence[int], needs: float) -> list[int]:
+    """Gives the batches whose lanes, of so many bytes each, fit into free memory twice.
+
+    Raises:
+      ValueError: none does.
+    """
+    free = runtime.free_memory()
+    found = [batch for batch in batches if free is None or 2 * needs * batch < free]
+    if not found:
+        raise ValueError(f"batches={tuple(batches)}: there is no memory for any of them, with {needs:.0f} bytes a lane")
+    return found
 
 
 def count(text: str, files: Mapping[str, Path]) -> tuple[Counts, Work]:

@@ -123,6 +123,14 @@ def test_the_best_batch_for_each_cache_is_of_those_that_it_holds(tmp_path):
     assert line == "| `hex/step` | 1024 | 5 (32) | – | 8 (2048) |"
 
 
+def test_batches_that_do_not_fit_into_memory_are_left_out(monkeypatch):
+    monkeypatch.setattr(command.runtime, "free_memory", lambda: 10_000)
+    assert command.those_that_fit((48, 240, 480), 10.0) == [48, 240, 480]
+    assert command.those_that_fit((48, 240, 480), 20.0) == [48, 240]
+    with pytest.raises(ValueError, match=r"batches=\(48, 240\): there is no memory for any of them, with 500 bytes a lane"):
+        command.those_that_fit((48, 240), 500.0)
+
+
 def test_a_table_is_of_one_processor(monkeypatch):
     monkeypatch.setattr(provenance, "cpu_name", lambda: "AMD EPYC, no AVX-512")
     with pytest.raises(ValueError, match=r"^write=True: the table is of AMD EPYC, and this is AMD EPYC, no AVX-512; leave out"):
