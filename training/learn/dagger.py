@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array
 from jax.sharding import Mesh
@@ -18,7 +19,7 @@ from jax.sharding import Mesh
 from jaxgames import checks
 from jaxgames.game import hides_something, is_hidden
 from search.planner import Plan, Planner
-from training.learn.dealing import deal_rows
+from training.learn.dealing import deal_rows, first_not_begun
 from training.learn.episodes import DRAW, STOP_RULES, WORLD, EpisodeRules, Episodes
 from training.learn.learner import Learner, Programs, Updates, check_holds, check_split, mean, turned
 from training.learn.replay_buffer import Ring
@@ -119,7 +120,7 @@ class Dagger:
 
     Attributes:
       init: `init(key, params) -> Learner`; its progress counts `steps` of all episodes, `episodes` that are over, and `owed`, the
-        part of a gradient step not yet made.
+        part of a gradient step not yet made; episodes are played up to the number `last`.
       deal: `deal(key, learner) -> learner`: of another number of devices, as it was saved.
       iterate: `iterate(key, oracle_params, learner) -> (learner, metrics)`; the learner given is used up.
     """
@@ -164,7 +165,7 @@ class Dagger:
         programs = Programs(mesh)
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self.local_init, (same, same), learner)
-        self._begin = programs.compile(self._begin_at, (same, learner), learner)
+        self._begin = programs.compile(self._begin_at, (same, same, learner), learner)
         self.programs = programs
         self.iterate = programs.compile(self.local_iterate, (same, same, learner), (learner, same))
 
@@ -175,31 +176,42 @@ class Dagger:
 
     def local_init(self, key: Array, params: Any) -> Learner:
         """`init` on one device of the axis "data"."""
-        progress = {"owed": jnp.float32(0), "steps": jnp.int32(0), "episodes": jnp.int32(0)}
+        progress = {
+            "owed": jnp.float32(0),
+            **dict.fromkeys(("steps", "episodes"), jnp.int32(0)),
+            "last": jnp.int32(self.config.episodes),
+        }
         return self.updates.init(params, self.rules.start(key, jax.lax.axis_index("data")), **progress)
 
     def deal(self, key: Array, learner: Learner) -> Learner:
         """Takes up a learner of another number of devices, its games and rings of numpy, as saved.
 
-        The episodes that were at work are given up, and as many others begin.
+        The episodes that were at work are given up, and as many begin that nobody has played.
         """
         devices = self.rules.pool.num_devices
         ring = deal_rows(learner.ring, devices, self.config.buffer_size // devices)
-        return self._begin(key, dataclasses.replace(learner, ring=self.programs.spread(ring), games=()))
+        first = first_not_begun(learner.games.lanes.next_number, devices)
+        return self._begin(key, np.int32(first), dataclasses.replace(learner, ring=self.programs.spread(ring), games=()))
 
-    def _begin_at(self, key: Array, learner: Learner) -> Learner:
-        games = self.rules.start(key, jax.lax.axis_index("data"), learner.progress["episodes"])
-        return dataclasses.replace(learner, games=games)
+    def _begin_at(self, key: Array, first: Array, learner: Learner) -> Learner:
+        progress = learner.progress | {"last": first + self.config.episodes - learner.progress["episodes"]}
+        rules = self._rules_until(progress["last"])
+        return dataclasses.replace(learner, games=rules.start(key, jax.lax.axis_index("data"), first), progress=progress)
+
+    def _rules_until(self, last: Array) -> EpisodeRules:
+        """The rules where there are episodes up to a number, int32 []."""
+        return dataclasses.replace(self.rules, pool=dataclasses.replace(self.rules.pool, num_games=last))
 
     def local_iterate(self, key: Array, oracle_params: Any, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         """`iterate` on one device of the axis "data"."""
+        rules = self._rules_until(learner.progress["last"])
 
         def one_step(_, carry):
             episodes, ring, seen = carry
-            episodes, ring, more = self._play(key, learner.params, oracle_params, episodes, ring)
+            episodes, ring, more = self._play(rules, key, learner.params, oracle_params, episodes, ring)
             return episodes, ring, jax.tree.map(jnp.add, seen, more)
 
-        shapes = jax.eval_shape(lambda: self._play(key, learner.params, oracle_params, learner.games, learner.ring)[2])
+        shapes = jax.eval_shape(lambda: self._play(rules, key, learner.params, oracle_params, learner.games, learner.ring)[2])
         nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
         episodes, ring, seen = jax.lax.fori_loop(0, self.config.steps, one_step, (learner.games, learner.ring, nothing))
         seen = jax.lax.psum(seen, "data")
@@ -207,14 +219,14 @@ class Dagger:
         number = jnp.floor(owed).astype(jnp.int32)
         ended = learner.progress["episodes"] + seen["ended"]
         progress = {"owed": owed - number, "steps": learner.progress["steps"] + seen["steps"], "episodes": ended}
-        learner = dataclasses.replace(learner, games=episodes, ring=ring, progress=progress)
+        learner = dataclasses.replace(learner, games=episodes, ring=ring, progress=learner.progress | progress)
         passed = jnp.minimum(ended / self.config.episodes, 1.0)
         learner, told = self.updates.learn(key, learner, number, 1 + (self.config.final_rate - 1) * passed)
         return learner, told | self._metrics(seen, learner)
 
-    def _play(self, key: Array, params: Any, oracle_params: Any, episodes: Episodes, ring: Ring):
+    def _play(self, rules: EpisodeRules, key: Array, params: Any, oracle_params: Any, episodes: Episodes, ring: Ring):
         """One step in all lanes of a device: look, plan, store, act. Returns also counts to add up."""
-        encoder, rules, pool = self.who.encoder, self.rules, self.rules.pool
+        encoder, pool = self.who.encoder, rules.pool
         states, rows = episodes.lanes.states, (pool.lanes, pool.game.num_players)
         keys = pool.step_keys(key, episodes.lanes)
         plan, episodes = rules.label(oracle_params, keys, episodes)

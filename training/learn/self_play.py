@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.abilities import can_talk
+from jaxgames.abilities import can_talk, teams_of
 from jaxgames.agent import Agent
 from jaxgames.game import is_hidden
 from jaxgames.turns import moves_at_once
@@ -170,7 +170,8 @@ class SelfPlay:
 
         def begin(key: Array, first: Array, learner: Learner) -> Learner:
             games = self.start(key, jax.lax.axis_index("data"), first)
-            return dataclasses.replace(learner, games=dataclasses.replace(games, results=learner.games))
+            results = learner.games.at[self._place(games.lanes.number)].set(UNFINISHED + 1)
+            return dataclasses.replace(learner, games=dataclasses.replace(games, results=results))
 
         compiled = programs.compile(begin, (programs.same, programs.same, programs.learner), programs.learner)
 
@@ -318,9 +319,10 @@ class SelfPlay:
         was_in, is_in = (jax.vmap(game.in_play)(states) for states in (before.states, lanes.states))
         out_at = jnp.where(was_in, lanes.clock[:, None], games.out_at).astype(jnp.int16)
         over = lanes.states.terminated
-        # Who was out before the end has what it was worth then.
+        # Who was out before the end has what it was worth then; a team ends as one.
         outcome, worth = jax.vmap(game.outcome)(lanes.states), jnp.sign(jax.vmap(game.heuristic)(lanes.states))
-        outcome = jnp.where(was_in & over[:, None], outcome, worth)
+        in_teams = len(set(teams_of(game))) < game.num_players
+        outcome = jnp.where((was_in | in_teams) & over[:, None], outcome, worth)
         ended = over
         if self.partner is not None:
             own_in, own_worth = (of_seat(rows[..., None], learner)[:, 0] for rows in (is_in, worth))

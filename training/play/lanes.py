@@ -52,7 +52,7 @@ class Pool:
       game: what is played.
       lanes: games at once, on this device.
       num_devices: D, which share the games.
-      num_games: in all; None: they never end.
+      num_games: in all, a number or int32 [] where it is known when the program runs; None: they never end.
       informed: somebody plays by what its seat knows, in a game that hides something.
       play_key: child of a game's key from which those of its steps come.
       games_per_start: so many games in a row have one start state.
@@ -63,7 +63,7 @@ class Pool:
     game: Any
     lanes: int
     num_devices: int = 1
-    num_games: int | None = None
+    num_games: int | Array | None = None
     informed: bool = False
     play_key: int = 1
     games_per_start: int = 1

@@ -11,6 +11,7 @@ from tests.training import cloning_on_devices, tiny, tiny_alphaze
 from training.learn.dagger import Dagger
 from training.learn.dealing import deal_results, deal_rows
 from training.learn.replay_buffer import Ring
+from training.learn.self_play import UNFINISHED
 
 
 def test_rows_are_dealt_by_age():
@@ -60,6 +61,19 @@ def test_self_play_goes_on_with_its_samples_and_their_results():
 
 
 @pytest.mark.slow
+def test_games_that_have_just_begun_have_no_results():
+    """Where their results go were those of games long ago."""
+    key, programs = jax.random.key(2), tiny_alphaze.programs()
+    saved = as_saved(programs.init(key, jax.jit(tiny_alphaze.player().init)(key)))
+    lanes, results = saved.games.lanes, np.ones_like(saved.games.results)
+    old = dataclasses.replace(lanes, next_number=lanes.next_number + 2 * len(results))
+    dealt = programs.deal(key, dataclasses.replace(saved, games=dataclasses.replace(saved.games, lanes=old, results=results)))
+    begun = np.isin(np.arange(len(results)), np.asarray(dealt.games.lanes.number) % len(results))
+    found = np.asarray(dealt.games.results)
+    assert (found[begun] == UNFINISHED + 1).all() and (found[~begun] == 1).all() and begun.sum() == programs.config.lanes
+
+
+@pytest.mark.slow
 def test_imitation_ends_after_as_many_episodes():
     key = cloning_on_devices.root_key()
     config = dataclasses.replace(cloning_on_devices.CONFIG, lanes=4, steps=8)
@@ -69,7 +83,10 @@ def test_imitation_ends_after_as_many_episodes():
         learner, metrics = dagger.iterate(key, None, learner)
     saved, before = as_saved(learner), int(metrics["episodes"])
     learner = dagger.deal(key, saved)
-    assert np.asarray(learner.games.lanes.number).tolist() == [before + lane for lane in range(4)]
+    first = int(saved.games.lanes.next_number.max())
+    assert np.asarray(learner.games.lanes.number).tolist() == [first + lane for lane in range(4)], "that nobody has played"
     while int(metrics["episodes"]) < config.episodes:
         learner, metrics = dagger.iterate(key, None, learner)
-    assert int(metrics["episodes"]) == config.episodes and int(learner.ring.size[0]) > int(saved.ring.size[0])
+    assert int(metrics["episodes"]) == config.episodes and before < config.episodes
+    samples = np.asarray(learner.ring.rows[: int(learner.ring.size[0])])
+    assert len(samples) > int(saved.ring.size[0]) and len(np.unique(samples, axis=0)) == len(samples), "none comes twice"

@@ -280,6 +280,30 @@ def test_a_game_ends_for_a_learner_who_is_out_and_knows_its_result():
     assert (results // 4).tolist() == [[1, 1, 1], [1, 1, 1], [2, 2, 1]]
 
 
+class Paired(Judged):
+    """The first and the last are a team."""
+
+    value_when_out = 0.0
+    possible_arms = closest_enemy = endless = None
+
+    def are_enemies(self, seat, other):
+        return seat % 2 != other % 2
+
+
+@pytest.mark.parametrize(("game", "results"), [(Judged, [-1, 0, 0]), (Paired, [0, 0, 0])])
+def test_who_was_out_when_nobody_wins_has_lost_but_for_members_of_a_team(game, results):
+    games = SelfPlay(Pool(game(max_steps=2), 1), Targets(None), remembered=4)
+
+    @jax.jit
+    def advance(now, actions):
+        return games._advance(KEY, jax.random.split(KEY, 1), now, (), actions, now.lanes.number)
+
+    now, ended, _ = advance(jax.jit(games.start)(KEY, np.int32(0)), np.array([[LEAVE, STAY, STAY]]))
+    assert not ended.any()
+    now, ended, _ = advance(now, np.full((1, 3), STAY))
+    assert ended.all() and (np.asarray(now.results[0]) % 4 - 1).tolist() == results
+
+
 def test_policy_targets_are_sharpened():
     policy = np.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2]], np.float32)
     half = jax.jit(lambda policies: sharpened(policies, 0.5))(np.stack([policy, np.float32(0.8) * policy, 0 * policy]))

@@ -125,6 +125,21 @@ def test_group_norm_is_that_of_flax(groups):
     assert_same(pull(ours, weights, *arguments), pull(theirs, weights, *arguments))
 
 
+def test_gradients_in_half_precision_have_the_types_of_what_they_are_of():
+    """A bias of bfloat16 could not be added up over the parts of a large batch."""
+    inputs, scale, bias = jnp.asarray(normal(0, 4, 3, 3, 2)), jnp.asarray(normal(1, 4)), jnp.asarray(normal(2, 4))
+
+    def total(inputs, scale, bias):
+        return (batch_last.normalize(inputs, scale, bias, 2).astype(jnp.float32) * jnp.asarray(weights)).sum()
+
+    weights = normal(3, 4, 3, 3, 2)
+    whole = jax.grad(total, (0, 1, 2))(inputs, scale, bias)
+    half = jax.grad(total, (0, 1, 2))(inputs.astype(jnp.bfloat16), scale, bias)
+    assert [leaf.dtype for leaf in half] == [jnp.bfloat16, jnp.float32, jnp.float32]
+    for one, other in zip(half, whole, strict=True):
+        np.testing.assert_allclose(one.astype(jnp.float32), other, atol=0.1)
+
+
 def test_a_board_without_contrast_stays_finite():
     def flat(inputs):
         return batch_last.normalize(inputs, jnp.ones(4), jnp.zeros(4), 2)

@@ -105,6 +105,20 @@ def test_half_precision_is_near():
         assert not np.array_equal(half, whole)
 
 
+@pytest.mark.slow  # to compile
+def test_half_precision_learns_from_more_boards_than_go_through_at_a_time():
+    boards = normal(7, 33, *SHAPE)
+
+    def gradient(dtype):
+        _, params, apply = small(dtype)
+        return jax.jit(jax.grad(lambda p: sum(jnp.square(out).sum() for out in apply(p, boards))))(params)
+
+    half, whole = gradient("bfloat16"), gradient("float32")
+    for one, other in zip(jax.tree.leaves(half), jax.tree.leaves(whole), strict=True):
+        assert one.dtype == jnp.float32
+        assert (one * other).sum() > 0.95 * jnp.linalg.norm(one) * jnp.linalg.norm(other)
+
+
 def test_half_precision_computes_in_it():
     _, params, apply = small("bfloat16")
     text = str(jax.make_jaxpr(apply)(params, normal(7, 4, *SHAPE)))

@@ -137,6 +137,7 @@ def _normalize_forward(inputs: Array, scale: Array, bias: Array, groups: int, ep
 def _normalize_backward(groups: int, epsilon: float, saved: tuple, gradient: Array) -> tuple[Array, Array, Array]:
     del epsilon
     inputs, scale, mean, rate = saved
+    gradient = gradient.astype(jnp.float32)  # as are the scale and the bias, whatever the inputs are
     normal = (_grouped(inputs, groups) - mean) * rate
     for_scale, for_bias = _sum_per_feature(normal.reshape(inputs.shape) * gradient), _sum_per_feature(gradient)
     for_normal = _grouped(gradient * scale[:, None, None, None], groups)
