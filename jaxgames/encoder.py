@@ -54,6 +54,7 @@ class Encoder(NamedTuple):
       cards: which planes show the player's cards; None: there are none.
       output_groups: the group of each output, 0, 1, ..., where many do one thing, such as playing one card; (): none.
       bounds: no number of the planes is below the first or above the second.
+      turned_to_seat: rows lie as what the seat knows does; else as one side sees them, whoever looks.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Encoder(NamedTuple):
     cards: CardPlanes | None = None
     output_groups: tuple[int, ...] = ()
     bounds: tuple[float, float] = (-math.inf, math.inf)
+    turned_to_seat: bool = True
 
     def __repr__(self) -> str:
         """Without the functions, which hold a whole game."""

@@ -100,6 +100,7 @@ def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation
         transform_outputs=lambda per_output, which: jnp.where(which == 1, per_output[order], per_output),
         shows_observation=shows_observation,
         bounds=(0, math.inf) if name == "yorktown" else (0, 1),
+        turned_to_seat=name != "yorktown",
     )
 
 

@@ -48,8 +48,8 @@ class DaggerConfig:
       learning_rate: of Adam.
       final_rate: the learning rate falls in a line with the episodes that are over, to this part of itself; 1: it stays.
       buffer_size: samples kept, over all devices; the oldest give way.
-      target: what is imitated: best (evenly among the oracle's best arms), first_best (the first of them, as the released
-        code) or values (a softmax of its posterior means).
+      target: what is imitated: best (the oracle's weights of arms: evenly its best ones, or its visits if it counts these),
+        first_best (the first of its best arms, as the released code) or values (a softmax of its posterior means).
       temperature: of that softmax, of values between 0 (lost) and 1 (won): others are put there first.
       advantage_weight: weigh samples by how much the choice matters (the oracle's best value less the mean over legal arms, both
         between 0 and 1), with this much added to the weight of all; 0: all weigh the same, as in the paper.

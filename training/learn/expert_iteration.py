@@ -98,6 +98,8 @@ class ExpertConfig:
         if self.batch_size > self.buffer_size:
             raise ValueError(f"batch_size={self.batch_size}: must be at most samples={self.samples} x kept={self.kept}")
         checks.shares(self, "value_weight", "sharpening", "discount", "mixing")
+        if self.mixing and self.source == "demonstrations":
+            raise ValueError(f"mixing={self.mixing}: must be 0 with source=demonstrations, in which nothing is searched")
 
     @property
     def buffer_size(self) -> int:

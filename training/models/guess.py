@@ -89,6 +89,8 @@ def _made(game: Any, config: GuessConfig) -> Guess:
     encoder = jaxgames.encoder_of(game, config.encoder)
     if not encoder.shows_observation:
         raise ValueError(f"encoder={config.encoder!r}: shows what is hidden; take one that shows what a player observes")
+    if not encoder.turned_to_seat:
+        raise ValueError(f"encoder={config.encoder!r}: shows boards from one side; what is hidden is told as each player sees it")
     height, width, _ = encoder.shape
     network = presets.by_name(config.network, encoder.shape, height * width * game.num_secrets, encoder.cards)
     return Guess(game, encoder, network, {"kind": KIND, **dataclasses.asdict(config), "version": VERSION})

@@ -206,6 +206,8 @@ def test_other_weights_are_refused(weights):
         agents.make(f"pc_pimc:weights={weights}", jaxgames.make("stratego", "mini"))
     with pytest.raises(ValueError, match="encoder='alphaze': shows what is hidden"):
         guess.make(GuessConfig("stratego", "mini", encoder="alphaze"))
+    with pytest.raises(ValueError, match="encoder='yorktown': shows boards from one side; what is hidden is told as each player"):
+        guess.make(GuessConfig("stratego", "mini", encoder="yorktown"))
     with pytest.raises(ValueError, match="game='hex': does not tell what is hidden where"):
         guess.make(GuessConfig("hex", "adh-3"))
 
