@@ -14,7 +14,7 @@ from scipy import stats
 import jaxgames
 import search
 from jaxgames import Environment, MultiEnvironment, random_bits
-from jaxgames.agent import memoryless
+from jaxgames.agent import Agent, memoryless
 from jaxgames.observing import ArraySpec
 from jaxgames.starts import Starts
 from tests.fading import LEAVE, STAY, Fading, Pushing
@@ -421,6 +421,22 @@ def test_wrong_actions_are_told():
         with pytest.raises(ValueError, match=told):
             env.reset(key)
     jax.eval_shape(env.reset, jax.random.PRNGKey(0))
+
+
+def plain(chosen, **about):
+    """An agent without a memory that says nothing of what it chooses."""
+    return Agent("plain", lambda size: (), lambda memory, lanes: memory, lambda *given: (chosen, given[2]), **about)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize(("chosen", "came"), [(jnp.full(6, 1.7), r"float32 \[6\]"), (jnp.zeros(3, jnp.int32), r"int32 \[3\]")])
+def test_opponents_that_choose_no_actions_are_told(chosen, came, at_once):
+    agent = plain(chosen, sees_state=True, act_seats=(lambda *given: (chosen, given[2])) if at_once else None)
+    env = Environment(Fading(), 3, opponents=agent)
+    state, _ = jax.eval_shape(env.reset, KEY)
+    told = rf"^agent='plain': chose {came}, must be integers \[{'3, 2' if at_once else '6'}\], an action for each game(\n|$)"
+    with pytest.raises(ValueError, match=told):
+        jax.eval_shape(env.step, state, jnp.zeros(3, jnp.int32), KEY)
 
 
 def test_numbers_of_numpy_are_numbers():
