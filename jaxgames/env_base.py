@@ -35,7 +35,7 @@ class TimeStep(NamedTuple):
       observation: what the learner sees now: of the next game where one is over and has been followed by it.
       legal: bool [B, A], what it may do now, as far as it can tell.
       reward: float32 [B], of this step.
-      terminated: bool [B], the game is over for the learner by its rules.
+      terminated: bool [B], with this step the game is over for the learner by its rules.
       truncated: bool [B], it was given up after `max_episode_steps`, so what was to come is worth something.
       final_observation: what the learner saw after its action, before any reset. Where it is not used, jit computes none.
       seat: int32 [B], the learner's in the game that goes on; in `MultiEnvironment` whose turn it is, -1: all choose.
