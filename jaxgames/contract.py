@@ -55,8 +55,9 @@ def check_game(
         if value is not None and (checks.as_integer(value) is None or value < least):
             raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
     checks.seed_number(seed)
-    if encoders is not None and not (isinstance(encoders, Sequence) and all(isinstance(one, Encoder) for one in encoders)):
-        raise fault("encoders", repr(encoders), "a list of encoders")
+    given: Any = encoders
+    if given is not None and not (isinstance(given, Sequence) and all(isinstance(one, Encoder) for one in given)):
+        raise fault("encoders", repr(given), "a list of encoders")
     _check_members(game)
     _check_numbers(game)
     _check_shapes(game)

@@ -329,7 +329,8 @@ def _add(entry: Registration) -> None:
 
 def _check_words(entry: Registration) -> None:
     """Checks what ids are made of: variants and the version."""
-    for field, modes in (("variants", entry.variants), ("listed", entry.listed)):
+    for field in ("variants", "listed"):
+        modes: Any = getattr(entry, field)
         if not isinstance(modes, tuple | list):  # such as a word, where a comma was forgotten
             raise ValueError(f"name={entry.name!r}: {field}={modes!r}, must be a tuple of words such as ('standard',)")
         for mode in modes:
