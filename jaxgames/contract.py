@@ -166,7 +166,7 @@ def _check_shapes(game: Any) -> None:
         after = jax.eval_shape(lambda state, key: game.step(state, passes, key), state, key)
     except Exception as error:
         should = "no error, as with a JAX array; jaxgames.checks.actions makes one"
-        raise fault("step with actions of numpy", type(error).__name__, should) from None
+        raise fault("step with actions of numpy", type(error).__name__, should) from error
     _check_same("step with actions of numpy", after, state, "init")
     of_jax = (jnp.zeros(players), jnp.int32(0), jnp.zeros(players + 1, jnp.int32))
     for given in (*of_jax, np.full(players, -1), np.full(players, game.num_actions)):
