@@ -24,6 +24,8 @@ from jaxgames.agent import Agent, memoryless
 
 def make(game: Any) -> Agent:
     """Makes the bot for a variant of Hex or DarkHex: it sees what its player sees, and draws among cells that are as near."""
+    if game.name != "hex":
+        raise ValueError(f"game={game.name!r}: must be hex, whose sides a chain of stones joins")
     size = game.config.board_size
     rows, columns = np.abs(np.indices((size, size)) - size // 2).reshape(2, -1)  # how far from the middle
 
@@ -55,8 +57,16 @@ def main(game_id: str = "hex-adh-5-v1", opponents: tuple[str, ...] = ("random", 
     runtime.prepare()
     from training.play import agents, tournament
 
-    game = jaxgames.make(game_id)
-    players = {name: agents.make(name, game) for name in opponents} | {"straight": make(game)}
+    if not opponents:
+        raise SystemExit("error: opponents: none, must be one or more")
+    if games < 2 or games % 2:
+        raise SystemExit(f"error: games={games}: must be even and at least 2, because seats are changed half-way")
+    try:
+        game = jaxgames.make(game_id)
+        bot = make(game)
+        players = {name: agents.make(name, game) for name in opponents} | {"straight": bot}
+    except ValueError as error:
+        raise SystemExit(f"error: {error}") from None
     table = tournament.round_robin(game, players, jax.random.key(0), games, report=print)
     Console().print(table.shown(title=game_id))
     return dict(zip(table.names, table.ratings.tolist(), strict=True))

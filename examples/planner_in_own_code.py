@@ -17,31 +17,37 @@ import tyro
 
 import jaxgames
 from jaxgames import runtime
+from jaxgames.registration import usual_opponent
 from training.play import agents
 
 
 def main(
     game_id: str = "pommerman-ffa-v1",
     planner_spec: str = "fdts:num_simulations=50",
-    opponents: str = "simple",
+    opponents: str = "",
     lanes: int = 16,
     steps: int = 400,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Plays, prints, and gives the share of games won, drawn and lost.
+    """Plays, prints, and gives the share of games won, drawn and lost; who is out before the end has lost.
 
     Args:
       game_id: of `jaxgames games`.
       planner_spec: a planner that sees the state.
-      opponents: a bot of the game.
+      opponents: an agent by name, as on command lines; none: the game's usual one.
       lanes: games at once.
       steps: moves in each lane.
       seed: of everything that is drawn.
     """
     runtime.prepare()
-    game = jaxgames.make(game_id)
-    env = jaxgames.Environment(game, lanes, opponents=opponents, seat="rotating")
-    planner, params = agents.make_planner(planner_spec, game)
+    try:
+        game = jaxgames.make(game_id)
+        planner, params = agents.make_planner(planner_spec, game)
+        others = agents.make(opponents or usual_opponent(game), game)
+        # With "next_step" the state still holds the finished game when its end is told.
+        env = jaxgames.Environment(game, lanes, opponents=others, seat="rotating", autoreset="next_step")
+    except ValueError as error:
+        raise SystemExit(f"error: {error}") from None
     if not planner.sees_state:
         raise SystemExit(f"planner={planner_spec}: plays by what its seat knows; this loop hands it states")
 
@@ -49,18 +55,14 @@ def main(
         state, memory = carry
         think, chance = jax.random.split(key)
         everywhere = jnp.arange(lanes)
-        plan, memory = planner.plan(
-            params, jax.random.split(think, lanes), memory, state.games, state.seats, jnp.ones(lanes, bool)
-        )
+        keys = jax.random.split(think, lanes)
+        plan, memory = planner.plan(params, keys, memory, state.games, state.seats, ~state.over)
         column = jnp.zeros_like(state.seats) if planner.own_first else state.seats
         state, step = env.step(state, plan.actions[everywhere, column], chance)
-        memory = planner.reset(memory, step.done)  # a new game has begun there
+        memory = planner.reset(memory, step.done)  # a new game begins there in the next step
         thought = {name: getattr(plan, name)[0, column[0]] for name in ("arms", "legal", "qvalues", "visit_counts")}
-        return (state, memory), (step.done, game_result(step), thought)
-
-    def game_result(step: jaxgames.env.TimeStep) -> jax.Array:
-        """1, 0 or -1 at the end of a game."""
-        return jnp.where(step.done, jnp.sign(step.reward), 0)
+        outcome = jax.vmap(game.outcome)(state.games)[everywhere, state.seats]  # rewards may tell another one
+        return (state, memory), (step.done, jnp.where(state.games.terminated, outcome, -1), thought)
 
     move_once = jax.jit(move, donate_argnums=0)
     state, _ = jax.jit(env.reset)(jax.random.key(seed))

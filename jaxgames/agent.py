@@ -72,16 +72,22 @@ def memoryless(
         del active
         actions = choose(params, keys, views, seats)
         if np.ndim(seats) == 1:  # else somebody asks lane by lane
-            _check_actions(name, actions, len(seats))
+            check_actions(name, actions, len(seats))
         return actions, memory
 
     agent = Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state, params)
     return agent._replace(uses_hidden=uses_hidden, draws=draws)
 
 
-def _check_actions(name: str, actions: Any, count: int) -> None:
-    """Raises unless an agent has chosen an integer for each lane."""
-    dtype, shape = getattr(actions, "dtype", None), list(getattr(actions, "shape", ()))
-    if dtype is None or not jnp.issubdtype(dtype, jnp.integer) or shape != [count]:
-        came = f"a {type(actions).__name__}" if dtype is None else f"{dtype} {shape}"
-        raise ValueError(f"agent={name!r}: chose {came}, must be integers [{count}], an action for each game")
+def check_actions(name: str, actions: Any, *shape: int) -> None:
+    """Raises unless an agent of this name has chosen integers of this shape, such as [B]; what who asks an agent checks first.
+
+    Others would be made integers of, or of another shape, without a word.
+
+    Raises:
+      ValueError: it has not.
+    """
+    dtype, came = getattr(actions, "dtype", None), list(getattr(actions, "shape", ()))
+    if dtype is None or not jnp.issubdtype(dtype, jnp.integer) or came != list(shape):
+        told = f"a {type(actions).__name__}" if dtype is None else f"{dtype} {came}"
+        raise ValueError(f"agent={name!r}: chose {told}, must be integers {list(shape)}, an action for each game")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -12,6 +14,7 @@ import numpy as np
 from jaxgames import checks
 from jaxgames.abilities import can_be_drawn, can_be_written
 from jaxgames.contract_play import (
+    called,
     check_encoder,
     check_form,
     check_hidden,
@@ -23,7 +26,7 @@ from jaxgames.contract_play import (
     play,
 )
 from jaxgames.encoder import Encoder
-from jaxgames.game import Game, is_hidden
+from jaxgames.game import Game, HiddenGame, is_hidden
 from jaxgames.registration import registered
 
 _MOST_STEPS = 1000
@@ -52,6 +55,9 @@ def check_game(
         if value is not None and (checks.as_integer(value) is None or value < least):
             raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
     checks.seed_number(seed)
+    given: Any = encoders
+    if given is not None and not (isinstance(given, Sequence) and all(isinstance(one, Encoder) for one in given)):
+        raise fault("encoders", repr(given), "a list of encoders")
     _check_members(game)
     _check_numbers(game)
     _check_shapes(game)
@@ -60,7 +66,8 @@ def check_game(
     check_states(game, played)
     if encoders is None:
         known = registered(game.name)
-        encoders = [make(game) for make in known.encoders.values()] if known else []
+        makers = known.encoders if known else {}
+        encoders = [called(f"encoder {name}", f"one of {game.name}", make, game) for name, make in makers.items()]
     for encoder in encoders:
         check_encoder(game, encoder, played)
     if is_hidden(game):
@@ -71,32 +78,35 @@ def check_game(
         check_letters(game, played)
 
 
-def _check_members(game: Any) -> None:
+def _check_members(game: Any, what: str = "game") -> None:
     if isinstance(game, type):
-        raise fault("game", f"the class {game.__name__}", f"a game, such as {game.__name__}()")
+        raise fault(what, f"the class {game.__name__}", f"a game, such as {game.__name__}()")
     members = {name: isinstance(member, property) for name, member in vars(Game).items() if not name.startswith("_")}
     missing = [name for name in members if not hasattr(game, name)]
     if missing:
         told = ", ".join(f"{name} (a {'number or word' if members[name] else 'method'})" for name in missing)
-        raise fault("game", f"{type(game).__name__} without {told}", "one with all that every game has")
+        raise fault(what, f"{type(game).__name__} without {told}", "one with all that every game has")
     for name, is_value in members.items():
         if not is_value and not callable(getattr(game, name)):
             raise fault(name, repr(getattr(game, name)), "a method")
 
 
 def _check_numbers(game: Any) -> None:
-    if not game.name or not isinstance(game.name, str):
-        raise fault("name", repr(game.name), "a word")
+    if not isinstance(game.name, str) or not game.name.isidentifier():
+        raise fault("name", repr(game.name), "a word of letters, digits and underscores")
     for name, least in _NUMBERS.items():
         value = getattr(game, name)
         if type(value) is not int or value < least:
             raise fault(name, repr(value), f"an int >= {least}")
     if game.pass_action >= game.num_actions:
         raise fault("pass_action", game.pass_action, f"an action, in 0..{game.num_actions - 1}")
+    twin, should = copy.copy(game), "hashable and equal where the config is, as a frozen dataclass"
     try:
         hash(game)
     except TypeError as error:
-        raise fault("__hash__", error, "hashable and equal where the config is, as a frozen dataclass") from None
+        raise fault("__hash__", error, should) from None
+    if twin != game or hash(twin) != hash(game):
+        raise fault("__eq__" if twin != game else "__hash__", "another one for a copy of the game", should)
 
 
 def _check_same(method: str, came: Any, should: Any, as_in: str) -> None:
@@ -120,12 +130,20 @@ def _check_leaves(method: str, tree: Any) -> None:
             raise fault(name, f"{form_of(leaf)} of weak type", "of a dtype of its own, such as jnp.int32(0)")
 
 
+def _traced(game: Any, method: str, *arguments: Any) -> Any:
+    """The form of what a method gives."""
+    form = ", ".join(list(inspect.signature(getattr(HiddenGame, method)).parameters)[1:])
+    return called(method, f"a tree of arrays, from {method}({form})", jax.eval_shape, getattr(game, method), *arguments)
+
+
 def _check_shapes(game: Any) -> None:
     players, arms = game.num_players, game.num_arms
     key, seat = jax.eval_shape(lambda: jax.random.key(0)), jax.ShapeDtypeStruct((), jnp.int32)
     actions = jax.ShapeDtypeStruct((players,), jnp.int32)
-    state = jax.eval_shape(game.init, key)
+    state = _traced(game, "init", key)
     _check_leaves("init", state)
+    should = "a state with terminated and rewards, such as a dataclass"
+    terminated, rewards = called("init", should, jax.eval_shape, lambda state: (state.terminated, state.rewards), state)
     forms: dict[str, tuple[str, ...]] = {
         "to_play": ("int32 []",),
         "legal_actions": (f"bool [{players}, {game.num_actions}]",),
@@ -136,51 +154,49 @@ def _check_shapes(game: Any) -> None:
         "state_key": ("uint32 [2]",),
     }
     for method, form in forms.items():
-        check_form(method, jax.eval_shape(getattr(game, method), state), *form)
-    check_form("terminated", state.terminated, "bool []")
-    check_form("rewards", jax.eval_shape(lambda state: state.rewards, state), f"float32 [{players}]")
-    try:
-        seen = jax.eval_shape(game.observe, state, seat)
-    except TypeError as error:
-        raise fault("observe", error, "a tree of arrays") from None
-    _check_leaves("observe", seen)
-    _check_same("step", jax.eval_shape(game.step, state, actions, key), state, "init")
-    chance = jax.eval_shape(game.draw_chance, key, state, actions)
-    _check_same("apply", jax.eval_shape(game.apply, state, actions, chance), state, "init")
+        check_form(method, _traced(game, method, state), *form)
+    check_form("terminated", terminated, "bool []")
+    check_form("rewards", rewards, f"float32 [{players}]")
+    _check_leaves("observe", _traced(game, "observe", state, seat))
+    _check_same("step", _traced(game, "step", state, actions, key), state, "init")
+    chance = _traced(game, "draw_chance", key, state, actions)
+    _check_same("apply", _traced(game, "apply", state, actions, chance), state, "init")
     try:
         passes = np.full(players, game.pass_action)
         after = jax.eval_shape(lambda state, key: game.step(state, passes, key), state, key)
-    except TypeError as error:
+    except Exception as error:
         should = "no error, as with a JAX array; jaxgames.checks.actions makes one"
-        raise fault("step with actions of numpy", type(error).__name__, should) from None
+        raise fault("step with actions of numpy", type(error).__name__, should) from error
     _check_same("step with actions of numpy", after, state, "init")
-    for given in (jax.ShapeDtypeStruct((players,), jnp.float32), seat, jax.ShapeDtypeStruct((players + 1,), jnp.int32)):
-        _check_refused(f"step with actions {form_of(given)}", jax.eval_shape, game.step, state, given, key)
+    of_jax = (jnp.zeros(players), jnp.int32(0), jnp.zeros(players + 1, jnp.int32))
+    for given in (*of_jax, np.full(players, -1), np.full(players, game.num_actions)):
+        _check_refused(game, state, given, key)
     if is_hidden(game):
         _check_hidden_shapes(game, state, key, seat)
 
 
-def _check_refused(what: str, call: Callable[..., Any], *arguments: Any) -> None:
+def _check_refused(game: Any, state: Any, actions: Any, key: Any) -> None:
     try:
-        call(*arguments)
+        jax.eval_shape(lambda state, key: game.step(state, actions, key), state, key)
     except (ValueError, TypeError, AssertionError):
         return
     except Exception as error:
         came = type(error).__name__
     else:
         came = "no error"
-    raise fault(what, came, "refused by a ValueError or TypeError; jaxgames.checks.actions does that")
+    told = f"{actions.tolist()} of numpy" if isinstance(actions, np.ndarray) else form_of(actions)
+    raise fault(f"step with actions {told}", came, "refused by a ValueError or TypeError; jaxgames.checks.actions does that")
 
 
 def _check_hidden_shapes(game: Any, state: Any, key: Any, seat: Any) -> None:
-    observation = jax.eval_shape(game.observe, state, seat)
-    info = jax.eval_shape(game.init_information, seat, observation)
+    observation = _traced(game, "observe", state, seat)
+    info = _traced(game, "init_information", seat, observation)
     _check_leaves("init_information", info)
-    after = jax.eval_shape(game.update_information, info, observation, seat)
+    after = _traced(game, "update_information", info, observation, seat)
     _check_same("update_information", after, info, "init_information")
-    _check_same("sample_hidden", jax.eval_shape(game.sample_hidden, key, info), state, "init")
-    opened = jax.eval_shape(game.open_state, state)
-    _check_same("open_state", opened, jax.eval_shape(game.open_game.init, key), "open_game.init")
+    _check_same("sample_hidden", _traced(game, "sample_hidden", key, info), state, "init")
+    _check_members(game.open_game, "open_game")
+    _check_same("open_state", _traced(game, "open_state", state), _traced(game.open_game, "init", key), "open_game.init")
     for name in ("num_players", "num_actions", "num_arms", "pass_action"):
         came, should = getattr(game.open_game, name), getattr(game, name)
         if came != should:

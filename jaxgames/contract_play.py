@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
@@ -23,6 +24,14 @@ _HIDDEN_STEPS = 64  # after which worlds are drawn, evenly spread over the games
 def fault(method: str, came: Any, should: str) -> ValueError:
     """The error of one line that all checks raise."""
     return ValueError(f"{method}: {' '.join(str(came).split())}, must be {should}")
+
+
+def called(method: str, should: str, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Calls something of the game; an error of it is told in a line, with its traceback beneath."""
+    try:
+        return call(*arguments, **named)
+    except Exception as error:
+        raise fault(method, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}", should) from error
 
 
 def form_of(leaf: Any) -> str:
@@ -117,6 +126,8 @@ def _require(method: str, fine: np.ndarray, should: str, values: Any = None) -> 
 
 def check_states(game: Any, played: Played) -> None:
     """Checks what the methods say of every state, what steps lead to, and how games end."""
+    if not played.running[0].all():
+        raise fault("init", "a game that is over", "a game that runs")
     _check_answers(game, played)
     _check_end(game, played)
     _check_single(game, played)
@@ -143,7 +154,10 @@ def _check_answers(game: Any, played: Played) -> None:
     _require("rewards", np.isfinite(seen["rewards"]), "finite", seen["rewards"])
     _require("outcome", np.isin(outcome, (-1, 0, 1)), "+1 (win), 0 (draw) or -1 (loss)", outcome)
     _require("outcome", ~running[..., None] | (outcome == 0), "0 while the game runs", outcome)
-    _require("in_play", ~running | seen["in_play"].any(-1), "at least one player while the game runs")
+    playing = seen["in_play"]
+    _require("in_play", ~running | playing.any(-1), "at least one player while the game runs")
+    comes_back = ~playing[:-1] & playing[1:] & running[1:, :, None]
+    _require("in_play", ~comes_back, "False for good, once it is while the game runs", playing)
     if len(np.unique(seen["state_key"].reshape(-1, 2), axis=0)) == 1:
         raise fault("state_key", f"{seen['state_key'][0, 0].tolist()} for all states", "different for different states")
 
@@ -285,30 +299,37 @@ def check_pictures(game: Any, played: Played) -> None:
     states = jax.tree.map(lambda leaf: leaf[: length + 1, 0], played.states)
     first = jax.tree.map(lambda leaf: leaf[0], states)
     actions, names = played.actions[:length, 0], [f"<{seat}&" for seat in range(game.num_players)]
-    _check_svg("draw", game.draw(first), game.draw(first, names=names, caption="<&"))
-    _check_svg("animate", game.animate(states, names=names), game.animate(states, actions))
+    _check_svg(game, "draw", first)
+    _check_svg(game, "draw", first, names=names, caption="<&")
+    _check_svg(game, "animate", states, names=names)
+    _check_svg(game, "animate", states, actions)
     for method, shown in (("draw", first), ("animate", states)):
+        came = "no error"
         try:
             getattr(game, method)(shown, names=[*names, "one more"])
         except ValueError:
             continue
-        raise fault(f"{method} with one name too many", "no error", "a ValueError; jaxgames.svg.names_of raises it")
+        except Exception as error:
+            came = type(error).__name__
+        raise fault(f"{method} with one name too many", came, "a ValueError; jaxgames.svg.names_of raises it")
 
 
 def check_letters(game: Any, played: Played) -> None:
     """Writes the first and the last position of each game in letters."""
     last = np.minimum(played.running.sum(0), len(played.actions) - 1).astype(int)
     for number, step in [(number, step) for number, end in enumerate(last.tolist()) for step in (0, end)]:
-        text = game.to_text(jax.tree.map(operator.itemgetter((step, number)), played.states))
+        should = "text whose lines all end with a line break"
+        text = called("to_text", should, game.to_text, jax.tree.map(operator.itemgetter((step, number)), played.states))
         if not isinstance(text, str) or not text.endswith("\n"):
-            raise fault("to_text", repr(text)[:60], "text whose lines all end with a line break")
+            raise fault("to_text", repr(text)[:60], should)
 
 
-def _check_svg(method: str, *pictures: Any) -> None:
-    for text in pictures:
-        try:
-            came = ElementTree.fromstring(text).tag if isinstance(text, str) else f"a {type(text).__name__}"
-        except ElementTree.ParseError as error:
-            came = f"not XML ({error})"
-        if came != "{http://www.w3.org/2000/svg}svg":
-            raise fault(method, came, "a standalone SVG as text")
+def _check_svg(game: Any, method: str, *arguments: Any, **named: Any) -> None:
+    should = "a standalone SVG as text"
+    text = called(method, should, getattr(game, method), *arguments, **named)
+    try:
+        came = ElementTree.fromstring(text).tag if isinstance(text, str) else f"a {type(text).__name__}"
+    except ElementTree.ParseError as error:
+        came = f"not XML ({error})"
+    if came != "{http://www.w3.org/2000/svg}svg":
+        raise fault(method, came, should)

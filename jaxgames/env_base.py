@@ -35,7 +35,7 @@ class TimeStep(NamedTuple):
       observation: what the learner sees now: of the next game where one is over and has been followed by it.
       legal: bool [B, A], what it may do now, as far as it can tell.
       reward: float32 [B], of this step.
-      terminated: bool [B], the game is over for the learner by its rules.
+      terminated: bool [B], with this step the game is over for the learner by its rules.
       truncated: bool [B], it was given up after `max_episode_steps`, so what was to come is worth something.
       final_observation: what the learner saw after its action, before any reset. Where it is not used, jit computes none.
       seat: int32 [B], the learner's in the game that goes on; in `MultiEnvironment` whose turn it is, -1: all choose.
@@ -126,6 +126,8 @@ class Base:
             object.__setattr__(self, "game", make(self.game))
         elif not hasattr(self.game, "num_actions"):
             raise ValueError(f"game={self.game!r}: must be a game, or an id or name as jaxgames.make takes it")
+        elif isinstance(self.game, type):
+            raise ValueError(f"game: the class {self.game.__name__}, must be a game, such as {self.game.__name__}()")
         for name, least in (("batch_size", 1), ("max_episode_steps", 1), ("pool_size", 0)):
             value = getattr(self, name)
             if value is None and name != "batch_size":
@@ -133,6 +135,8 @@ class Base:
             number = checks.as_integer(value)
             if number is None or number < least:
                 raise ValueError(f"{name}={value!r}: must be an integer >= {least}")
+            if number >= checks.COUNTS:
+                raise ValueError(f"{name}={value!r}: must be < {checks.COUNTS}")
             object.__setattr__(self, name, number)
         if self.autoreset not in AUTORESETS:
             raise ValueError(f"autoreset={self.autoreset!r}: {checks.one_of(self.autoreset, AUTORESETS)}")
@@ -188,10 +192,12 @@ class Base:
             )
         if not hasattr(actions, "dtype"):
             of_jax = any(isinstance(leaf, Array) for leaf in jax.tree.leaves(actions))
-            actions = jnp.asarray(actions) if of_jax else np.asarray(actions)
-        if jnp.shape(actions) != shape or not jnp.issubdtype(jnp.result_type(actions), jnp.integer):
-            form = f"{jnp.result_type(actions)} {list(jnp.shape(actions))}"
-            raise ValueError(f"actions are {form}: must be integers {list(shape)}")
+            try:
+                actions = jnp.asarray(actions) if of_jax else np.asarray(actions)
+            except (TypeError, ValueError):  # such as a dictionary by seat
+                raise ValueError(f"actions are a {type(actions).__name__}: must be integers {list(shape)}") from None
+        if actions.shape != shape or not jnp.issubdtype(actions.dtype, jnp.integer):
+            raise ValueError(f"actions are {actions.dtype} {list(actions.shape)}: must be integers {list(shape)}")
         if actions.dtype.itemsize < 4:  # which could not tell the number of actions
             actions = actions.astype(np.int32)
         in_range = (actions >= 0) & (actions < self.game.num_actions)  # looked at before 64 bits become 32
@@ -231,5 +237,8 @@ class Base:
 
 
 def _check_key(key: Any) -> None:
-    if not (isinstance(key, jax.Array) and key.ndim == (not jnp.issubdtype(key.dtype, jax.dtypes.prng_key))):
-        raise ValueError(f"key={key!r}: must be one key, as jax.random.key(0)")
+    """Raises unless this is one typed key, or one of the older kind: uint32 [2]."""
+    form = f"{key.dtype} {list(key.shape)}" if isinstance(key, jax.Array) else f"a {type(key).__name__}"
+    is_typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    if form != "uint32 [2]" and not (is_typed and key.ndim == 0):
+        raise ValueError(f"key is {form}: must be one key, as jax.random.key(0), for all lanes")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.agent import Agent, memoryless
+from jaxgames.agent import Agent, check_actions, memoryless
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from jaxgames.registration import RANDOM, AgentEntry, bot, registered
@@ -62,12 +62,16 @@ class Group(NamedTuple):
 
         Returns:
           Actions int32 [M, B], any where not asked, and the memory.
+
+        Raises:
+          ValueError: the agent chose no integers, or not one for each of its games.
         """
         agent, (members, batch) = self.agent, seats.shape
         if self.at_once:
 
             def ask(memory: Any) -> tuple[Array, Any]:
                 actions, memory = agent.act_seats(params, random_bits.typed_keys(lanes), memory, states, seats.T, asked.T)  # type: ignore[misc]
+                check_actions(agent.name, actions, batch, members)
                 return actions.T.astype(jnp.int32), memory
 
         else:
@@ -80,6 +84,7 @@ class Group(NamedTuple):
                 actions, memory = agent.act(
                     params, random_bits.typed_keys(keys), memory, views, seats.reshape(-1), asked.reshape(-1)
                 )
+                check_actions(agent.name, actions, members * batch)
                 return actions.astype(jnp.int32).reshape(members, batch), memory
 
         if not jax.tree.leaves(memory):

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import importlib
 import importlib.metadata
+import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +104,8 @@ class Registration:
 
     Attributes:
       name: of the game, as `Game.name`.
-      make: `make(mode, **settings) -> Game`; mode None: the first of the variants.
+      make: `make(mode, **settings) -> Game`; mode None: the first of the variants. A variant that there is not is a ValueError
+        that it raises; settings may be left out where there are none.
       variants: names of modes.
       defaults: what is played where nothing else is said.
       agents: its rule-based players.
@@ -295,9 +297,11 @@ def register(entry: Registration) -> None:
         and encoders it then has.
 
     Raises:
-      ValueError: there is another game of this name, or a name that nothing could be called by; there are no variants, or the
-        usual one, that of pairs or one of those that are listed cannot be made.
+      ValueError: it is none; there is another game of this name, or a name that nothing could be called by; there are no variants
+        or not such words, or the usual one, that of pairs or one of those that are listed cannot be made.
     """
+    if not isinstance(entry, Registration):
+        raise ValueError(f"entry={entry!r:.80}: must be a Registration")
     taken = entry.name in _GAMES or _ADDED.get(entry.name, entry) != entry
     if taken or (entry.name in _installed() and registration(entry.name) != entry):
         raise ValueError(f"name={entry.name!r}: there is a game of this name")
@@ -309,10 +313,11 @@ def _add(entry: Registration) -> None:
         raise ValueError(f"name={entry.name!r}: must be letters, digits and underscores")
     if not entry.variants:
         raise ValueError(f"name={entry.name!r}: has no variants; must have at least one")
+    _check_words(entry)
     usual = [("mode", entry.defaults.mode), ("pairs_mode", entry.defaults.pairs_mode)]
     for field, mode in (*usual, *(("listed", mode) for mode in entry.listed)):
         try:
-            made = entry.make(mode.partition(":")[0])
+            made = _made(entry, mode.partition(":")[0])
         except ValueError as error:
             raise ValueError(f"name={entry.name!r}: {field}={mode!r} cannot be made: {error}") from error
         called = getattr(made, "name", None)
@@ -320,6 +325,19 @@ def _add(entry: Registration) -> None:
             made_is = f"{field}={mode!r} makes a game of name {called!r}"
             raise ValueError(f"name={entry.name!r}: {made_is}, must be that or a known game's")
     _ADDED[entry.name] = entry
+
+
+def _check_words(entry: Registration) -> None:
+    """Checks what ids are made of: variants and the version."""
+    for field in ("variants", "listed"):
+        modes: Any = getattr(entry, field)
+        if not isinstance(modes, tuple | list):  # such as a word, where a comma was forgotten
+            raise ValueError(f"name={entry.name!r}: {field}={modes!r}, must be a tuple of words such as ('standard',)")
+        for mode in modes:
+            if not isinstance(mode, str) or not mode or ":" in mode or modes.count(mode) > 1:
+                raise ValueError(f"name={entry.name!r}: {field} have {mode!r}, must be different words without a colon")
+    if (checks.as_integer(entry.version) or 0) < 1:
+        raise ValueError(f"name={entry.name!r}: version={entry.version!r}, must be a whole number >= 1")
 
 
 RANDOM = "random"  # the agent that every game has
@@ -342,17 +360,29 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     _is_text("mode", "" if mode is None else mode)
     if "-" in name:
         name, mode = name_and_mode(name, mode or "")
-    make_game = registration(name).make
+    entry = registration(name)
     variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
-    game: Game = make_game(variant, **settings)
+    game: Game = _made(entry, variant, **settings)
     if not text:
         return game
     config = getattr(game, "config", None)
     kinds = kinds_of(config, VARIANT) if dataclasses.is_dataclass(config) else {}
     if not kinds:
         raise ValueError(f"mode={mode!r}: game {name!r} has no settings, so nothing can stand after the colon")
-    given: Game = make_game(variant, **read_options(f"mode={mode!r}", text, kinds, f"{next(iter(kinds))}=3") | settings)
+    given: Game = _made(entry, variant, **read_options(f"mode={mode!r}", text, kinds, f"{next(iter(kinds))}=3") | settings)
     return given
+
+
+def _made(entry: Registration, variant: str | None, /, **settings: Any) -> Any:
+    """Calls the `make` of a registration; arguments that it does not take are told."""
+    try:
+        inspect.signature(entry.make).bind(variant, **settings)
+    except TypeError as error:
+        if settings:
+            given = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+            raise ValueError(f"{given}: game {entry.name!r} takes no such settings ({error})") from None
+        raise ValueError(f"make of game {entry.name!r}: {error}; must be make(mode, **settings)") from None
+    return entry.make(variant, **settings)
 
 
 def _is_text(name: str, given: Any) -> None:

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.registration import Defaults, Registration, bot
 from tests.processes import run_python
+from tests.tug import PULL, Tug, steady_player
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
@@ -53,6 +56,39 @@ def test_self_play_learns_from_nothing():
 def test_a_planner_plays_in_a_loop_of_one_s_own():
     told = load("planner_in_own_code").main("pommerman-one_vs_one-v1", "fdts:num_simulations=10,table_rows=1024", "random", 8, 60)
     assert told["games"] >= 4 and told["won"] > 0.5
+
+
+class Sore(Tug):
+    """One step that nobody wins, for which all get -1, as by the clock of Pommerman."""
+
+    def apply(self, state, actions, chance):
+        return replace(super().apply(state, actions, chance), rewards=jnp.full(2, -1.0))
+
+
+def test_a_draw_is_told_as_one_whatever_it_pays(monkeypatch):
+    monkeypatch.setattr(sys.modules["jaxgames.registration"], "_ADDED", {})
+    defaults = Defaults("standard", "mcs", "pulls", ("mcs", "pulls"), "standard", ("mcs", "pulls"))
+    pulls = bot("pulls", lambda game: steady_player(PULL))
+    make = lambda mode=None: Sore(max_steps=1, name="sore")  # noqa: E731
+    jaxgames.register(Registration("sore", make, ("standard",), defaults, (pulls,)))
+    told = load("planner_in_own_code").main("sore-standard-v1", "mcs:num_simulations=2,horizon=1", lanes=2, steps=4)
+    assert told == {"games": 4, "won": 0, "drawn": 1, "lost": 0}
+
+
+@pytest.mark.parametrize(("example", "arguments", "told"), [
+    ("planner_in_own_code", {"game_id": "hex-hex-3-v2"}, r"error: id='hex-hex-3-v2': hex is at version 1"),
+    ("planner_in_own_code", {"planner_spec": "chess"}, r"error: planner='chess': must be one of"),
+    ("planner_in_own_code", {"opponents": "chess"}, r"error: agent='chess': must be one of"),
+    ("planner_in_own_code", {"game_id": "hex-adh-3-v1", "planner_spec": "pc_pimc:weights=none"}, r"plays by what its seat knows"),
+    ("own_bot", {"games": 3}, r"error: games=3: must be even and at least 2"),
+    ("own_bot", {"opponents": ()}, r"error: opponents: none, must be one or more"),
+    ("own_bot", {"game_id": "pommerman-ffa-v1"}, r"error: game='pommerman': must be hex, whose sides a chain of stones joins"),
+    ("own_bot", {"opponents": ("simple",)}, r"error: agent='simple': must be one of"),
+])  # fmt: skip
+def test_what_cannot_be_played_is_told_in_one_line(example, arguments, told):
+    with pytest.raises(SystemExit, match=told) as stopped:
+        load(example).main(**arguments)
+    assert "\n" not in str(stopped.value)
 
 
 @pytest.fixture(scope="module")

@@ -65,6 +65,42 @@ def test_what_is_no_game_is_told(game, told):
     assert told in told_of(jaxgames.check_game, game)
 
 
+@pytest.mark.parametrize(("method", "wrong", "told"), [
+    ("init", lambda self: GAME.init(None), "takes 1 positional argument but 2 were given, must be a tree of arrays, from init(k"),
+    ("outcome", lambda self, state: {}["a"], "outcome: KeyError: 'a', must be a tree of arrays, from outcome(state)"),
+    ("init", lambda self, key: vars(GAME.init(key)), "init: AttributeError: 'dict' object has no attribute 'terminated', must"),
+])  # fmt: skip
+def test_a_method_that_fails_is_named(method, wrong, told):
+    assert told in told_of(jaxgames.check_game, type("Broken", (TicTacToe,), {method: wrong})())
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_a_game_that_is_over_at_its_start_is_told(hides):
+    def init(self, key=None):
+        return replace(base.init(self, key), terminated=jnp.bool_(True))
+
+    base, settings = (Hex, (HexConfig(3, "abrupt"),)) if hides else (TicTacToe, ())
+    told = told_of(jaxgames.check_game, type("Over", (base,), {"init": init})(*settings), num_games=1, num_steps=2, encoders=())
+    assert told == "init: a game that is over, must be a game that runs"
+
+
+@pytest.mark.parametrize("method", ["__eq__", "__hash__"])
+def test_a_game_is_known_by_its_config(method):
+    members = {"__hash__": object.__hash__, method: getattr(object, method)}
+    told = told_of(jaxgames.check_game, type("Broken", (TicTacToe,), members)())
+    assert told.startswith(f"{method}: another one for a copy of the game, must be hashable and equal where the config is")
+
+
+def test_a_game_of_the_name_of_another_is_told():
+    told = told_of(jaxgames.check_game, replace(GAME, name="hex"), num_games=1, num_steps=2)
+    assert told.startswith("encoder alphaze: AttributeError: ") and told.endswith(", must be one of hex")
+
+
+@pytest.mark.parametrize("encoders", [3, [3], ENCODER])
+def test_what_is_no_list_of_encoders_is_told(encoders):
+    assert told_of(jaxgames.check_game, GAME, encoders=encoders).endswith(", must be a list of encoders")
+
+
 @pytest.mark.parametrize("told", FORMS)
 def test_a_wrong_form_is_named(told):
     method, change = FORMS[told]
@@ -113,6 +149,7 @@ ANSWERS = {
     "outcome: 0.5 (step 0, game 0, player 0), must be +1 (win)": {"outcome": at(0, 0, 0, to=0.5)},
     "outcome: 1.0 (step 0, game 3, player 0), must be 0 while the game runs": {"outcome": at(0, 3, 0, to=1)},
     "in_play: not so (step 1, game 2), must be at least one": {"in_play": at(1, 2, to=False)},
+    "in_play: False (step 1, game 2, player 0), must be False for good": {"in_play": at(1, 2, 0, to=False)},
     "state_key: [0, 0] for all states, must be different": {"state_key": in_all},
     "(step 9, game 1), must be True after max_steps=9": {"terminated": at(9, 1, to=False), "outcome": np.zeros_like},
     "terminated: not so (step 1, game 0), must be True for good": {"terminated": at(1, 0, to=True)},
@@ -147,6 +184,16 @@ def test_a_bad_picture_is_named(drawn, told, played):
     assert told in told_of(check_pictures, game, played)
 
 
+@pytest.mark.parametrize("method", ["draw", "animate", "to_text"])
+def test_a_picture_that_fails_is_named(method, played):
+    def fails(self, *_, **settings):
+        return {}["stone"]
+
+    check = check_letters if method == "to_text" else check_pictures
+    told = told_of(check, type("Drawn", (TicTacToe,), {method: fails})(), played)
+    assert told.startswith(f"{method}: KeyError: 'stone', must be ")
+
+
 @pytest.mark.parametrize(
     ("written", "told"), [(None, "to_text: None, must be text"), (". . x", "to_text: '. . x', must be text")]
 )
@@ -161,6 +208,7 @@ def test_bad_letters_are_named(written, told, played):
     ("max_steps", 0, "max_steps: 0, must be an int >= 1"),
     ("pass_action", 10, "pass_action: 10, must be an action, in 0..9"),
     ("name", "", "name: '', must be a word"),
+    ("name", "tic-tac-toe", "name: 'tic-tac-toe', must be a word of letters, digits and underscores"),
     ("config", [], "__hash__: unhashable type: 'list', must be hashable"),
 ])  # fmt: skip
 def test_a_wrong_number_is_named(field, value, told):
@@ -184,7 +232,7 @@ def test_floats_and_scalars_must_be_refused(monkeypatch):
         with pytest.raises(ValueError, match=r"^actions of shape .* must be integers of shape \(2,\), one per player(\n|$)"):
             jax.eval_shape(lambda given=given: GAME.step(GAME.init(jax.random.key(0)), given))
     should = r"must be refused by a ValueError or TypeError; jaxgames.checks.actions does that"
-    monkeypatch.setattr("jaxgames.checks.actions", lambda given, num_players: jnp.asarray(given))
+    monkeypatch.setattr("jaxgames.checks.actions", lambda given, *numbers: jnp.asarray(given))
     with pytest.raises(ValueError, match=rf"step with actions float32 \[2\]: no error, {should}"):
         jaxgames.check_game(GAME)
 
@@ -195,6 +243,17 @@ def test_floats_and_scalars_must_be_refused(monkeypatch):
 
     with pytest.raises(ValueError, match=rf"step with actions float32 \[2\]: IndexError, {should}"):
         jaxgames.check_game(type("Careless", (TicTacToe,), {"apply": apply})())
+
+
+@pytest.mark.parametrize("wrong", [-1, 10])
+def test_known_actions_out_of_range_must_be_refused(wrong):
+    def apply(self, state, actions, chance=()):
+        if not isinstance(actions, jax.Array):
+            actions = np.where(actions == wrong, 0, actions)
+        return TicTacToe.apply(self, state, actions, chance)
+
+    told = told_of(jaxgames.check_game, type("Careless", (TicTacToe,), {"apply": apply})())
+    assert told.startswith(f"step with actions [{wrong}, {wrong}] of numpy: no error, must be refused by a ValueError")
 
 
 def test_actions_of_numpy_must_be_played():
@@ -270,7 +329,14 @@ def test_a_world_that_does_not_fit_is_found():
     assert "must be a state in which the player observes what it has observed" in told
 
 
+class Closed(Hex):
+    """Hides something, and has no open game."""
+
+    open_game = None
+
+
 @pytest.mark.parametrize(("game", "told"), [
+    (Closed, "open_game: NoneType without name (a number or word), "),
     pytest.param(Forgetful, "must be a state in which the player has the same legal actions", marks=pytest.mark.slow),
     (Growing, "update_information: leaf .collisions is float32 [3], must be float32 [10] as in init_information"),
 ])  # fmt: skip

@@ -14,7 +14,7 @@ from scipy import stats
 import jaxgames
 import search
 from jaxgames import Environment, MultiEnvironment, random_bits
-from jaxgames.agent import memoryless
+from jaxgames.agent import Agent, memoryless
 from jaxgames.observing import ArraySpec
 from jaxgames.starts import Starts
 from tests.fading import LEAVE, STAY, Fading, Pushing
@@ -366,6 +366,9 @@ def test_all_seats_at_once():
         ({"batch_size": 0}, "batch_size=0: must be an integer >= 1"),
         ({"max_episode_steps": 0}, "max_episode_steps=0"),
         ({"pool_size": -1}, "pool_size=-1"),
+        ({"batch_size": 2**31}, "batch_size=2147483648: must be < 2147483648"),
+        ({"max_episode_steps": 2**31}, "max_episode_steps=2147483648: must be < 2147483648"),
+        ({"pool_size": 2**40}, "pool_size=1099511627776: must be < 2147483648"),
         ({"autoreset": "never"}, "autoreset='never': must be one of same_step"),
         ({"seat": 2}, "seat=2: must be in 0..1, or rotating"),
         ({"seat": True}, "seat=True: must be in 0..1, or rotating"),
@@ -391,6 +394,7 @@ def test_all_seats_at_once():
         ),
         ({"game": "chess"}, "game='chess'"),
         ({"game": 3}, "game=3: must be a game, or an id"),
+        ({"game": TicTacToe}, "game: the class TicTacToe, must be a game, such as TicTacToe()"),
         ({"game": "hex-adh-5-v7"}, "hex is at version 1"),
     ],
 )
@@ -405,12 +409,34 @@ def test_wrong_actions_are_told():
     for actions in (jnp.zeros(7, jnp.int32), jnp.zeros(8, jnp.float32), jnp.zeros((8, 2), jnp.int32), [0, 1]):
         with pytest.raises(ValueError, match=r"must be integers \[8\]"):
             jax.eval_shape(env.step, state, actions, KEY)
+    for actions in (None, "ab", {"player_0": jnp.zeros(8, jnp.int32)}, KEY):
+        with pytest.raises(ValueError, match=r"^actions are .*: must be integers \[8\]$"):
+            env.step(state, actions, KEY)
     actions = jnp.zeros(8, jnp.int32)
     with pytest.raises(ValueError, match=r"must be that of reset or the last step, as in step\(state, actions, key\)"):
         env.step(actions, state, KEY)
-    for key in (0, None, jax.random.split(KEY, 2)):
-        with pytest.raises(ValueError, match=r"must be one key, as jax.random.key\(0\)"):
+    wrong = {"key<fry> [2]": jax.random.split(KEY, 2), "float32 [2]": jnp.zeros(2), "uint32 [3]": jnp.zeros(3, jnp.uint32)}
+    for form, key in (wrong | {"a int": 0, "a NoneType": None}).items():
+        told = f"^key is {re.escape(form)}: must be one key, as jax.random.key\\(0\\), for all lanes$"
+        with pytest.raises(ValueError, match=told):
             env.reset(key)
+    jax.eval_shape(env.reset, jax.random.PRNGKey(0))
+
+
+def plain(chosen, **about):
+    """An agent without a memory that says nothing of what it chooses."""
+    return Agent("plain", lambda size: (), lambda memory, lanes: memory, lambda *given: (chosen, given[2]), **about)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize(("chosen", "came"), [(jnp.full(6, 1.7), r"float32 \[6\]"), (jnp.zeros(3, jnp.int32), r"int32 \[3\]")])
+def test_opponents_that_choose_no_actions_are_told(chosen, came, at_once):
+    agent = plain(chosen, sees_state=True, act_seats=(lambda *given: (chosen, given[2])) if at_once else None)
+    env = Environment(Fading(), 3, opponents=agent)
+    state, _ = jax.eval_shape(env.reset, KEY)
+    told = rf"^agent='plain': chose {came}, must be integers \[{'3, 2' if at_once else '6'}\], an action for each game(\n|$)"
+    with pytest.raises(ValueError, match=told):
+        jax.eval_shape(env.step, state, jnp.zeros(3, jnp.int32), KEY)
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -121,6 +121,36 @@ def test_variants_of_a_game_of_ones_own_are_checked(own):
     assert jaxgames.game_names() == GAMES
 
 
+@pytest.mark.parametrize(("wrong", "told"), [
+    ({"variants": ("hex-3")}, r"variants='hex-3', must be a tuple of words such as \('standard',\)"),
+    ({"listed": "hex-3"}, r"listed='hex-3', must be a tuple of words such as \('standard',\)"),
+    ({"variants": ("hex-3", "hex-3")}, "variants have 'hex-3', must be different words without a colon"),
+    ({"variants": ("hex-3", "hex-3:rules=adh")}, "variants have 'hex-3:rules=adh', must be different words without a colon"),
+    ({"listed": ("",)}, "listed have '', must be different words without a colon"),
+    ({"version": -1}, "version=-1, must be a whole number >= 1"),
+    ({"version": True}, "version=True, must be a whole number >= 1"),
+    ({"make": lambda: None}, r".* cannot be made: .*too many positional arguments; must be make\(mode, \*\*settings\)"),
+    ({"make": None}, r".* cannot be made: .* not a callable object; must be make\(mode, \*\*settings\)"),
+])  # fmt: skip
+def test_what_ids_and_games_cannot_be_made_of_is_refused(wrong, told, own):
+    with pytest.raises(ValueError, match=f"^name='small_hex': {told}$") as error:
+        jaxgames.register(dataclasses.replace(own, **wrong))
+    assert "\n" not in str(error.value) and jaxgames.game_names() == GAMES
+
+
+def test_a_game_is_no_registration():
+    with pytest.raises(ValueError, match=r"^entry=Hex\(.*: must be a Registration$"):
+        jaxgames.register(jaxgames.make("hex"))
+
+
+def test_settings_of_a_game_that_takes_none_are_refused(own):
+    jaxgames.register(own)
+    told = "^board_size=4: game 'small_hex' takes no such settings "
+    for mode, settings in (("hex-3", {"board_size": 4}), ("hex-3:board_size=4", {}), (None, {"board_size": 4})):
+        with pytest.raises(ValueError, match=told):
+            jaxgames.make("small_hex", mode, **settings)
+
+
 def test_names_and_variants_are_texts():
     for name, mode, told in ((None, None, "name=None"), ("hex", 11, "mode=11")):
         with pytest.raises(ValueError, match=f"^{told}: must be text, as in jaxgames.make"):

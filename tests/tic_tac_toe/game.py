@@ -56,7 +56,7 @@ class TicTacToe:
 
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
         del chance
-        actions = checks.actions(actions, 2)
+        actions = checks.actions(actions, 2, 10)
         cell, sign = actions[state.player.astype(jnp.int32)], 1 - 2 * state.player
         board = jnp.where((jnp.arange(9) == cell) & (state.board == 0), sign, state.board).astype(jnp.int8)
         after = State(board, 1 - state.player, jnp.bool_(False), state.rewards)

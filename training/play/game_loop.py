@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.abilities import teams_of
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, check_actions
 from jaxgames.game import Game, is_hidden
 from jaxgames.lanes import where_lanes
 from search.planner import of_seat
@@ -216,6 +216,7 @@ def _ask(agent: Agent, params: Any, keys: Array, memory: Any, views: Any, seats:
 
     def act(_: Array, carry: tuple[Array, Any]) -> tuple[Array, Any]:
         chosen, memory = agent.act(params, keys, carry[1], views, seats.reshape(-1), active.reshape(-1))
+        check_actions(agent.name, chosen, seats.size)
         return chosen.reshape(seats.shape).astype(jnp.int32), memory
 
     # A loop of one round makes this a computation of its own: XLA's multi-output fusion would join what groups do alike, and

@@ -73,6 +73,13 @@ def test_waiting_changes_no_game_with_chance():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("chosen", "came"), [(jnp.full(2, 1.7), r"float32 \[2\]"), (jnp.int32(1), r"int32 \[\]")])
+def test_an_agent_that_chooses_no_actions_is_told(chosen, came):
+    agent = Agent("plain", lambda size: (), lambda memory, lanes: memory, lambda *given: (chosen, given[2]))
+    with pytest.raises(ValueError, match=rf"^agent='plain': chose {came}, must be integers \[2\], an action for each game(\n|$)"):
+        evaluate.play(Tug(), [agent, random_player()], jax.random.key(0), 2, batch_size=2)
+
+
 def test_two_search_trees_in_one_match():
     """They are computations of their own, which the compiler must not join; apart they play as one for both does."""
     game = jaxgames.make("hex", "hex-2")
