@@ -13,9 +13,10 @@ from typing import Any
 
 import jax
 
+from experiments import caches
 from experiments.growth import curves, learners, worker
 from experiments.growth.curves import BATCH, CORES, LEARNERS, MEMORY, SIMULATIONS, Point
-from experiments.growth.page import caches, figures, in_words, tables
+from experiments.growth.page import figures, tables
 from experiments.pages import NONE, fill, is_published
 from jaxgames import checks, runtime
 from training.jobs.errors import one_line
@@ -149,7 +150,7 @@ def _one(measure: Callable[[Point], dict[str, Any]], point: Point) -> dict[str, 
 def _machine(about: Mapping[str, Any]) -> dict[str, str]:
     """Gives in words what rows under one heading have in common; not the version of this package, as each has its commit."""
     versions = {name: f"{name} {version}" for name, version in about.get("versions", {}).items() if name != "jaxgames"}
-    return {"device": str(about.get("device")), **versions, "caches": in_words(about.get("caches", {})) or "no known caches"}
+    return {"device": str(about.get("device")), **versions, "caches": caches.in_words(about.get("caches", {}))}
 
 
 def _first_difference(there: dict[str, str], here: dict[str, str]) -> tuple[str, str] | None:
@@ -160,4 +161,4 @@ def _first_difference(there: dict[str, str], here: dict[str, str]) -> tuple[str,
 
 def _about() -> dict[str, Any]:
     jax.config.update("jax_platforms", "cpu")
-    return provenance.describe(jax.devices()[0]) | {"caches": caches()}
+    return provenance.describe(jax.devices()[0]) | {"caches": caches.read()}

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from experiments.benchmark.table import short
+from experiments.caches import in_words
 from experiments.growth.curves import BATCH, CORES, DAGGER, LEARNERS, MEMORY, SEARCHES, SELF_PLAY, SIMULATIONS, STEPS
 from experiments.pages import NONE, markdown
 from training.jobs.figures import COLOURS, as_svg, axes_in_a_row
 
 Row = Mapping[str, Any]
-
-
-def caches(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str, int]:
-    """Gives the bytes of the data caches of a core, such as {"L1": 32768}, where Linux tells."""
-    found = {}
-    for path in sorted(folder.glob("index*")):
-        kind, level, size = ((path / name).read_text().strip() for name in ("type", "level", "size"))
-        number = re.fullmatch(r"(\d+)([KM]?)", size)
-        if kind != "Instruction" and number:
-            found[f"L{level}"] = int(number[1]) * {"": 1, "K": 2**10, "M": 2**20}[number[2]]
-    return found
-
-
-def in_words(levels: Mapping[str, int]) -> str:
-    """Tells of caches as `caches` gives them."""
-    return ", ".join(f"{name} {size // 1024} KiB" for name, size in levels.items())
 
 
 def tables(rows: Sequence[Row], levels: Mapping[str, int]) -> dict[str, str]:

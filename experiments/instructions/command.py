@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import tyro
 
-from experiments import kept
+from experiments import caches, kept
 from experiments.benchmark.programs import Text, Work
-from experiments.instructions import caches, machine_code, pieces
+from experiments.instructions import machine_code, pieces
 from experiments.instructions.machine_code import Counts
 from experiments.instructions.pieces import Piece
 from experiments.pages import fill, markdown
@@ -63,7 +63,8 @@ def run(config: InstructionsConfig) -> int:
       The exit code, 0.
 
     Raises:
-      ValueError: there is no disassembler, JAX does not run on a CPU, or the rows that are kept are of another.
+      ValueError: there is no disassembler, JAX does not run on a CPU, the rows that are kept are of another, or no batch fits
+        into memory.
     """
     with tempfile.TemporaryDirectory() as folder:
         flags = f"--xla_dump_to={folder} --xla_dump_hlo_as_text --xla_dump_hlo_module_re=jit_piece_.*"
@@ -91,9 +92,11 @@ def _piece(row: Mapping[str, Any]) -> str:
 
 def _check_device() -> None:
     """Raises ValueError where the rows that are kept are of another processor: counts and times depend on it."""
-    here = provenance.cpu_name()
-    if others := {row["device"] for row in kept.read(DATA, _piece).values()} - {here}:
-        raise ValueError(f"write=True: the table is of {', '.join(others)}, and this is {here}; leave out --write")
+    rows = kept.read(DATA, _piece).values()
+    of_rows = {row["device"] for row in rows}, {caches.in_words(row["caches"]) for row in rows}
+    for others, here in zip(of_rows, (provenance.cpu_name(), caches.in_words(caches.read())), strict=True):
+        if others - {here}:
+            raise ValueError(f"write=True: the table is of {', '.join(others - {here})}, and this is {here}; leave out --write")
 
 
 def _fill(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -233,14 +236,13 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def table_of_caches(rows: Sequence[Mapping[str, Any]]) -> str:
     """Makes the table of the best batch for each cache: nanoseconds per lane, and lanes."""
-    sizes = {name: size for row in rows for name, size in row.get("caches", {}).items()}
+    sizes = {name: size for row in rows for name, size in row["caches"].items()}
     columns = [*sizes, caches.BEYOND]
     body = []
     for row in rows:
-        if "needs" in row:
-            best = caches.fastest_in_each(row["caches"], row["needs"], row["nanoseconds"])
-            shown = (f"{best[name][1]:.3g} ({best[name][0]})" if name in best else "–" for name in columns)
-            body.append([f"`{row['piece']}`", str(row["needs"]), *shown])
+        best = caches.fastest_in_each(row["caches"], row["needs"], row["nanoseconds"])
+        shown = (f"{best[name][1]:.3g} ({best[name][0]})" if name in best else "–" for name in columns)
+        body.append([f"`{row['piece']}`", str(row["needs"]), *shown])
     return markdown(
         ["piece", "bytes of a lane", *(f"{name}, {size // 2**10} kB" for name, size in sizes.items()), caches.BEYOND], body
     )

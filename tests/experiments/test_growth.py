@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from experiments import caches
 from experiments.benchmark import harness
 from experiments.benchmark.case import Request
 from experiments.growth import command, curves, learners, page, worker
@@ -221,8 +222,8 @@ def test_caches_are_read(tmp_path):
         folder.mkdir()
         for name, value in (("type", kind), ("level", level), ("size", size)):
             (folder / name).write_text(f"{value}\n")
-    assert page.caches(tmp_path) == {"L1": 48 * 1024, "L2": 2 * 2**20}
-    assert page.caches(tmp_path / "nothing") == {}
+    assert caches.read(tmp_path) == {"L1": 48 * 1024, "L2": 2 * 2**20}
+    assert caches.read(tmp_path / "nothing") == {}
 
 
 def test_trees_grow_with_simulations_and_rows():

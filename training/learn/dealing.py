@@ -1,7 +1,7 @@
 """Deals what a learner keeps to another number of devices, when a run goes on with more or fewer of them.
 
-Parameters are the same on all devices. Samples are dealt again, the oldest left out where not all have room. Games at work begin
-again.
+Parameters are the same on all devices. Samples are dealt again, the oldest left out where not all have room. Games at work are
+given up, and others that nobody has begun take their place.
 """
 
 from __future__ import annotations

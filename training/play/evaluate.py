@@ -214,7 +214,14 @@ def _group(agents: Sequence[Agent | Planner]) -> list[tuple[Agent, tuple[int, ..
 
 
 def _as_agent(player: Agent | Planner) -> Agent:
-    return _agent_of(player._replace(metrics=_NONE)) if isinstance(player, Planner) else player
+    if not isinstance(player, Planner):
+        return player
+    planner = player._replace(metrics=_NONE)
+    try:
+        hash(planner)
+    except TypeError:  # of a function that is an object of one's own: it is compiled in each call
+        return as_agent(player)
+    return _agent_of(planner)
 
 
 @functools.lru_cache(maxsize=8)

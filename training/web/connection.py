@@ -110,13 +110,17 @@ class _Window:
 
     def _open(self, name: str) -> None:
         """Opens a session; where it cannot be had, another, with the reason. Where there is none yet, the window asks again."""
-        notice = ""
-        try:
-            shower = self._desk.open(name)
-        except Refused as error:
-            notice = str(error)
-            shower = self._desk.open("")
-        self._watch(shower, notice)
+        reasons: list[str] = []
+        for asked in (name, "", ""):  # the second may be a saved game that cannot be played
+            try:
+                shower = self._desk.open(asked)
+            except Refused as error:
+                reasons.append(str(error))
+            else:
+                notice = f"{'; '.join(reasons)}: here is a new game" if reasons else ""
+                self._watch(shower, one_line(notice))
+                return
+        raise Refused(reasons[-1])
 
     def _act(self, shower: Shower, told: dict[str, Any]) -> None:
         shower.session.act(_given(told, "action"), _given(told, "at"), told.get("game"))

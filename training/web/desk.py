@@ -10,7 +10,7 @@ from search import presets
 from training.play import agents
 from training.web.cast import Cast, Casts
 from training.web.opinion import Adviser
-from training.web.saved import SavedGame, read
+from training.web.saved import SavedGame, read, short
 from training.web.session import Refused, Session
 from training.web.shown import Shower
 
@@ -54,7 +54,7 @@ class Desk:
             if self._casts is None and self.live:
                 return self.live[min(self.live)]
         if name:
-            raise Refused(f"session={name!r}: is no longer there, here is a new game")
+            raise Refused(f"session={short(name)}: is no longer there")
         if self._casts is None:
             raise Refused("no game has begun yet")
         self._ready.wait()
@@ -62,7 +62,7 @@ class Desk:
             first, self._first = self._first, None
             failure, self._failure = self._failure, ""
         if failure:
-            raise Refused(f"{failure}; here is a new game")
+            raise Refused(failure)
         if first is not None:
             return first
         return self._seat(Session(self._casts.own, self.new_seed(), pace=self._pace))

@@ -11,6 +11,8 @@ let pressed = null; // the spot on which the pointer went down
 let patience = 250; // milliseconds until the next try to reach the server
 let gamesTimer, again, replaying;
 let failure = ""; // of an agent, as told last
+let notice = ""; // why this is another game than the one asked for; it stays until something is done
+let opening = false; // a session was asked for, and has not begun
 
 // --- the server --------------------------------------------------------------------------------------------------------
 
@@ -18,6 +20,7 @@ function connect() {
   socket = new WebSocket(`ws://${location.host}/socket`);
   socket.onopen = () => {
     patience = 250;
+    opening = true;
     say({ do: "open", session: decodeURIComponent(location.hash.slice(1)) });
   };
   socket.onmessage = (event) => {
@@ -25,6 +28,7 @@ function connect() {
     told[message.type]?.(message);
   };
   socket.onclose = (event) => {
+    clearTimeout(again);
     complain(event.code === 1009 ? "that was too large for the server" : "the server cannot be reached, trying again");
     setTimeout(connect, patience);
     patience = Math.min(2 * patience, 5000);
@@ -32,6 +36,7 @@ function connect() {
 }
 
 function say(message) {
+  if (message.do !== "games") notice = "";
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }
 
@@ -46,13 +51,15 @@ const told = {
     document.title = `${table.game.replaceAll("_", " ")} – jaxgames`;
     byId("log").querySelector("ol").replaceChildren();
     failure = "";
-    complain(message.notice);
+    notice = message.notice;
+    opening = false;
+    complain("");
     clearTimeout(again);
     clearInterval(gamesTimer);
     byId("games").hidden = !table.live;
     if (table.live) {
       say({ do: "games" });
-      gamesTimer = setInterval(() => say({ do: "games" }), 2000);
+      gamesTimer = setInterval(() => opening || say({ do: "games" }), 2000);
     }
     for (const id of ["back", "advice", "fresh"]) byId(id).hidden = table.live;
     byId("advice").hidden ||= table.person === null;
@@ -105,15 +112,19 @@ const told = {
   },
   error(message) {
     complain(message.text);
-    if (state) state.awaits ||= state.moves.length > 0 && !view; // what was refused may be chosen otherwise
-    if (state) showClock();
-    else if (!table) again = setTimeout(() => say({ do: "open", session: "" }), 1000); // nothing has begun yet
+    if (opening) {
+      clearTimeout(again);
+      again = setTimeout(() => say({ do: "open", session: "" }), 1000); // nothing has begun yet
+    } else if (state) {
+      state.awaits ||= state.moves.length > 0 && !view; // what was refused may be chosen otherwise
+      showClock();
+    }
   },
 };
 
 function complain(text) {
-  byId("error").textContent = text;
-  byId("error").hidden = !text;
+  byId("error").textContent = text || notice;
+  byId("error").hidden = !(text || notice);
 }
 
 // --- what is shown -----------------------------------------------------------------------------------------------------

@@ -98,6 +98,8 @@ class Shower:
         """A step in the list of moves; what was said of it before is said again, until it is taken back."""
         session = self.session
         after, viewer = session.moments[step + 1], None if session.moments[-1].over else session.cast.person
+        if step == 0 and (0, viewer) in self._lines and self._lines[0, viewer][0] is not after:
+            self._lines.clear()  # another game, which may be shorter
         known = self._lines.get((step, viewer))
         if known is None or known[0] is not after:
             self._lines[step, viewer] = known = after, self._told(step, viewer)

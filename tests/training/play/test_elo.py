@@ -82,7 +82,7 @@ def test_standard_errors_are_those_of_the_curvature():
 
 
 @pytest.mark.parametrize("met", ["everybody", "neighbours"])
-@pytest.mark.parametrize(("number", "games_of_a_pair"), [(3, 10_000), (8, 1000)])
+@pytest.mark.parametrize(("number", "games_of_a_pair"), [(3, 10_000), (8, 1000), (20, 10**6)])
 def test_the_fit_settles_where_the_better_one_always_wins(number, games_of_a_pair, met):
     """At the maximum everybody has made the points that its rating expects."""
     games = everybody(number, games_of_a_pair)

@@ -248,6 +248,8 @@ def test_playing_again_with_the_same_planner_compiles_nothing():
     again = evaluate.play(Tug(), players, KEY, 5, batch_size=4)
     assert times == len(traced) > 0
     np.testing.assert_array_equal(first.outcomes, again.outcomes)
+    players[0] = flat._replace(value_range=[0.0, 1.0])  # which cannot be looked up
+    np.testing.assert_array_equal(evaluate.play(Tug(), players, KEY, 5, batch_size=4).outcomes, first.outcomes)
 
 
 FOUR = [numbered(number) for number in range(4)]

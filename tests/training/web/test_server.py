@@ -163,7 +163,7 @@ def test_a_session_that_is_gone_is_told_and_another_begins(address):
         page.say(do="open", session="nowhere")
         first = json.loads(wire.recv(timeout=30))
         assert first["type"] == "table" and first["session"] != "nowhere", "with the reason, which no other message may wipe out"
-        assert first["notice"] == "session='nowhere': is no longer there, here is a new game"
+        assert first["notice"] == "session='nowhere': is no longer there: here is a new game"
         page.say(do="open", session=first["session"])
         assert page.hear("table")["notice"] == ""
 
@@ -340,9 +340,10 @@ def test_a_file_that_is_no_saved_game_is_named(tmp_path):
 def test_a_saved_game_that_cannot_be_played_is_told_with_the_game_that_begins_instead(address):
     desk = Desk(Cast(jaxgames.make("tic_tac_toe"), "standard", ("you", "careful")), 0)
     desk.prepare(SavedGame("tic_tac_toe", "standard", 3, 0, 0, ("you", "careful"), ((9, 9),)))
-    with server.serving(desk, "127.0.0.1", 0) as other, window(other) as page:
-        assert page.table["notice"].endswith("; here is a new game") and "action" in page.table["notice"]
-        assert page.state["at"] == 0
+    with server.serving(desk, "127.0.0.1", 0) as other, window(other, "nowhere") as page:
+        told = page.table["notice"]
+        assert told.startswith("session='nowhere': is no longer there; ") and told.endswith(": here is a new game")
+        assert "action" in told and page.state["at"] == 0
 
 
 def test_a_desk_is_that_of_the_saved_game(tmp_path):

@@ -1,23 +1,33 @@
-"""The caches of a core, and which batches of a piece's lanes they hold."""
+"""The caches of a core, and which batches of a program's lanes they hold."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 CORE = Path("/sys/devices/system/cpu/cpu0/cache")
 BEYOND = "memory"
-_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
+_UNITS = {"": 1, "K": 2**10, "M": 2**20}
 
 
 def read(folder: Path = CORE) -> dict[str, int]:
-    """Gives the bytes of the caches for data by name, L1 first, as Linux tells them; none where it does not."""
+    """Gives the bytes of the caches for data by name, such as {"L1": 32768}, where Linux tells."""
     found = {}
-    for index in sorted(folder.glob("index*")):
-        level, kind, size = ((index / name).read_text(encoding="ascii").strip() for name in ("level", "type", "size"))
-        if kind != "Instruction":
-            found[f"L{level}"] = int(size[:-1]) * _UNITS[size[-1]]
-    return dict(sorted(found.items()))
+    for path in sorted(folder.glob("index*")):
+        files = [path / name for name in ("type", "level", "size")]
+        if not all(file.exists() for file in files):
+            continue
+        kind, level, size = (file.read_text(encoding="ascii").strip() for file in files)
+        number = re.fullmatch(r"(\d+)([KM]?)", size)
+        if kind != "Instruction" and number:
+            found[f"L{level}"] = int(number[1]) * _UNITS[number[2]]
+    return found
+
+
+def in_words(levels: Mapping[str, int]) -> str:
+    """Tells of caches as `read` gives them."""
+    return ", ".join(f"{name} {size // 1024} KiB" for name, size in levels.items()) or "no known caches"
 
 
 def fastest_in_each(caches: Mapping[str, int], needs: float, nanoseconds: Mapping[str, float]) -> dict[str, tuple[int, float]]:
