@@ -34,7 +34,7 @@ def played(planner, states):
         *(  # walks are those of fdts, over fewer levels
             pytest.param(name, {"table_rows": 16}, marks=pytest.mark.slow) for name in ("mcts", "mcts_no_rollout")
         ),
-        ("mcs", {}),
+        pytest.param("mcs", {}, marks=pytest.mark.slow),
     ],
 )
 def test_the_same_plans(monkeypatch, kind, sizes):

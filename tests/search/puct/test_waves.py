@@ -37,6 +37,7 @@ def test_walks_at_once_equal_those_of_a_slow_search(first_play_urgency):
     assert counted.max() <= 44, "nothing stays on its way"
 
 
+@pytest.mark.slow  # to compile
 def test_of_equal_priors_the_arms_of_lower_numbers_come_first():
     """Nobody wins so early, so all arms are visited in turn."""
     states = positions(0)

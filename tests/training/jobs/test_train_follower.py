@@ -81,7 +81,7 @@ def job_without_programs(config, console):
         mean = jax.tree.map(lambda old, new: (np.asarray(old) + new) / 2, learner.averaged, params)
         told = dict.fromkeys(("loss", "cross_entropy", "agreement", "entropy"), np.float32(1 / updates))
         told |= {**progress, "updates": updates, "new_steps": np.int32(8), "finite": np.bool_(True)}
-        progress |= {"owed": learner.progress["owed"]}
+        progress = learner.progress | progress
         return dataclasses.replace(learner, params=params, averaged=mean, updates=updates, progress=progress), told
 
     job.programs.iterate = iterate

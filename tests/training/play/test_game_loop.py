@@ -80,6 +80,7 @@ def test_an_agent_that_chooses_no_actions_is_told(chosen, came):
         evaluate.play(Tug(), [agent, random_player()], jax.random.key(0), 2, batch_size=2)
 
 
+@pytest.mark.slow  # to compile
 def test_two_search_trees_in_one_match():
     """They are computations of their own, which the compiler must not join; apart they play as one for both does."""
     game = jaxgames.make("hex", "hex-2")
