@@ -33,7 +33,7 @@ def of_hex(mode):
     dagger = in_hex(mode)
 
     def play(learner):
-        episodes, ring, counts = dagger._play(KEY, learner.params, None, learner.games, learner.ring)
+        episodes, ring, counts = dagger._play(dagger.rules, KEY, learner.params, None, learner.games, learner.ring)
         return dataclasses.replace(learner, games=episodes, ring=ring), counts
 
     begun = jax.device_get(dagger.init(KEY, tiny.drawn(dagger.who.init)))
