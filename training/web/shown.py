@@ -99,7 +99,7 @@ class Shower:
         session = self.session
         after, viewer = session.moments[step + 1], None if session.moments[-1].over else session.cast.person
         if step == 0 and (0, viewer) in self._lines and self._lines[0, viewer][0] is not after:
-            self._lines.clear()  # another game, which may be shorter
+            self._lines.clear()  # another game, which may be shorter; the number of the game changes with each step back, too
         known = self._lines.get((step, viewer))
         if known is None or known[0] is not after:
             self._lines[step, viewer] = known = after, self._told(step, viewer)
