@@ -238,9 +238,9 @@ class Base:
 
 def _check_key(key: Any) -> None:
     """Raises unless this is one typed key, or one of the older kind, such as uint32 [2]."""
-    form = f"{key.dtype} {list(key.shape)}" if isinstance(key, jax.Array) else f"a {type(key).__name__}"
     if isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.ndim == 0:
         return
+    form = f"{key.dtype} {list(key.shape)}" if isinstance(key, jax.Array) else f"a {type(key).__name__}"
     words = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0))).shape  # two, unless JAX makes other keys by default
     if form != f"uint32 {list(words)}":
         raise ValueError(f"key is {form}: must be one key, as jax.random.key(0), for all lanes")

@@ -243,9 +243,8 @@ def table_of_caches(rows: Sequence[Mapping[str, Any]]) -> str:
         best = caches.fastest_in_each(row["caches"], row["needs"], row["nanoseconds"])
         shown = (f"{best[name][1]:.3g} ({best[name][0]})" if name in best else "–" for name in columns)
         body.append([f"`{row['piece']}`", str(row["needs"]), *shown])
-    return markdown(
-        ["piece", "bytes of a lane", *(f"{name}, {size // 2**10} kB" for name, size in sizes.items()), caches.BEYOND], body
-    )
+    of_caches = (f"{name}, {size // 2**10} kB" for name, size in sizes.items())
+    return markdown(["piece", "bytes of a lane", *of_caches, caches.BEYOND], body)
 
 
 def fastest(row: Mapping[str, Any]) -> tuple[str, float]:
