@@ -61,7 +61,8 @@ def _whole(config: Any, name: str) -> int:
     return found
 
 
-def _real(name: str, value: Any) -> Any:
+def real(name: str, value: Any) -> Any:
+    """Gives a value of this name back; raises unless it is a number."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name}={value!r}: must be a number")
     return value
@@ -69,7 +70,7 @@ def _real(name: str, value: Any) -> Any:
 
 def number(name: str, value: Any, *, positive: bool = False) -> None:
     """Raises unless the value of this name is a finite number, 0 or more, or more than 0."""
-    value = _real(name, value)
+    value = real(name, value)
     if not 0 <= value < math.inf or (positive and not value):
         finite = "" if abs(value) < math.inf else "finite and "
         raise ValueError(f"{name}={value}: must be {finite}{'>' if positive else '>='} 0")
@@ -83,7 +84,7 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
 
 def finite(name: str, value: Any) -> None:
     """Raises unless the value of this name is a number, of either sign, that is finite in 32 bits."""
-    if not abs(_real(name, value)) <= _LARGEST:
+    if not abs(real(name, value)) <= _LARGEST:
         raise ValueError(f"{name}={value}: must be a finite number of 32 bits, at most {_LARGEST:.1e} either way")
 
 
@@ -140,7 +141,7 @@ def shares(config: Any, *names: str) -> None:
 def within(low: float, high: float, config: Any, *names: str) -> None:
     """Raises unless all these fields are numbers in low..high."""
     for name in names:
-        if not low <= _real(name, getattr(config, name)) <= high:
+        if not low <= real(name, getattr(config, name)) <= high:
             raise ValueError(f"{name}={getattr(config, name)}: must be in {low}..{high}")
 
 

@@ -12,7 +12,17 @@ import jax
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, few_of, play_timed
-from experiments.papers.stratego_learning import BARRAGE, GAMES, KEPT, TAUGHT, learning, learning_figure, learning_table, long_run
+from experiments.papers.stratego_learning import (
+    BARRAGE,
+    GAMES,
+    KEPT,
+    TAUGHT,
+    learning,
+    learning_figure,
+    learning_table,
+    long_run,
+    longer_run,
+)
 from experiments.papers.stratego_round_robin import PAIRS, round_robin_table
 from experiments.papers.stratego_taught import FULL, full, full_table, planes, planes_table
 from experiments.papers.tables import cost_per_move, ends, for_file, points, with_interval
@@ -213,6 +223,20 @@ def long(plan: StrategoPlan) -> list[Measurement]:
     return [long_run(plan), *self_taught(plan)]
 
 
+def learnt_more(plan: StrategoPlan) -> list[Measurement]:
+    """The network that went on from that of the long run: in the searches in which that one was looked at, and against it."""
+    later = {
+        player: player.replace(LONG_NETWORK, "weights=more") for player in (SELF_TAUGHT, SELF_TAUGHT_SMALL, SELF_TAUGHT_USUAL)
+    }
+    ours = [Match(player, "hunt") for player in later.values()]
+    return plan.matches(ours) + plan.matches_of(2 * plan.games, [Match(later[SELF_TAUGHT], SELF_TAUGHT)])
+
+
+def more(plan: StrategoPlan) -> list[Measurement]:
+    """The run that went on from the long one, and what comes of it."""
+    return [longer_run(plan), *learnt_more(plan)]
+
+
 def met(plan: StrategoPlan) -> list[Measurement]:
     """What both short runs came to, against each other: alone, and in searches."""
     players = ("network:weights={}", "pc_pimc:num_worlds=3,num_simulations=100,weights={}")
@@ -234,8 +258,17 @@ MATCHES = {
     "full_hand": full_by_hand,
     "nodes": nodes,
 }
-# Where the long run has not been made it takes half a day on a core: name the other parts, or give it a GPU.
-PARTS = {**MATCHES, "round_robin": round_robin, "learning": learning_and_met, "long": long, "planes": planes, "full": full}
+# Where the long run has not been made it takes half a day on a core, the one after it an hour or two: name the other parts, or
+# give them a GPU.
+PARTS = {
+    **MATCHES,
+    "round_robin": round_robin,
+    "learning": learning_and_met,
+    "long": long,
+    "more": more,
+    "planes": planes,
+    "full": full,
+}
 
 
 def texts(plan: StrategoPlan) -> dict[str, str]:
@@ -244,13 +277,17 @@ def texts(plan: StrategoPlan) -> dict[str, str]:
     taught = {"planes": planes_table(plan.found(planes(plan))), "full": full_table(plan.found(full(plan)))}
     everybody = {(pair.first, pair.second): result for pair, result in plan.found(round_robin(plan)).items()}
     taught |= {"round_robin": round_robin_table(everybody), "tsl": table(plan.found(met(plan)))}
-    runs = plan.found([*learning(plan), long_run(plan)])
-    return tables | taught | {"learning": learning_table(runs), "self_taught": table(plan.found(self_taught(plan)))}
+    runs = plan.found([*learning(plan), long_run(plan), longer_run(plan)])
+    return (
+        tables
+        | taught
+        | {"learning": learning_table(runs), "self_taught": table(plan.found([*self_taught(plan), *learnt_more(plan)]))}
+    )
 
 
 def figures(plan: StrategoPlan) -> dict[str, str]:
     """Makes the figure of the page."""
-    found = plan.found([*learning(plan), long_run(plan)])
+    found = plan.found([*learning(plan), long_run(plan), longer_run(plan)])
     return {"stratego_learning": learning_figure(found)} if found else {}
 
 

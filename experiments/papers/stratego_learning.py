@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 SEED = 2024
 GAMES = 512  # of a network alone, which plays fast
 BARRAGE = "barrage:max_plies=400"
-TAUGHT = CHECKOUT / "docs/results/weights/stratego-taught.npz"  # what `hunt` taught, with which all runs begin
+TAUGHT = CHECKOUT / "docs/results/weights/stratego-taught.npz"  # what `hunt` taught, with which runs begin but for the last
+LAST_OF_LONG = CHECKOUT / "docs/results/weights/stratego-learning-long.npz"  # with which the last begins
 OPPONENTS = ("hunt", "random", "network")  # the last is the network that the run began with
 
 
@@ -48,18 +49,36 @@ _LONG: dict[str, Any] = {  # sizes for a large GPU
 }
 
 
-def _run(name: str, title: str, epochs: int = 10, **learn: Any) -> Runs:
+_MORE: dict[str, Any] = {  # sizes for two cores; a rate that does not shake what has been learnt
+    "epoch_samples": 65_536,
+    "num_simulations": 50,
+    "lanes": 256,
+    "steps": 8,
+    "buffer_size": 262_144,
+    "batch_size": 512,
+    "learning_rate": 5e-4,
+}
+
+
+def _run(name: str, title: str, epochs: int = 10, start: str = str(TAUGHT), **learn: Any) -> Runs:
     config = AlphazeConfig(num_worlds=3, first_play_urgency=None, prospects=0.5, **learn)
     who = PolicyValueConfig(game="stratego", mode=BARRAGE, network="light")
-    whole = TrainConfig(who=who, learn=config, epochs=epochs, gate_games=0, rate_games=0, final_games=0, checkpoint_every=1000)
+    whole = TrainConfig(
+        who=who, learn=config, start=start, epochs=epochs, gate_games=0, rate_games=0, final_games=0, checkpoint_every=1000
+    )
     return Runs(f"stratego-learning-{name}", title, whole)
 
 
 RUNS = (_run("plain", "PC-PIMC", **_SHORT), _run("tsl", "TSL + PC-PIMC", true_sight_epochs=5, **_SHORT))
 LONG = _run("long", "TSL + PC-PIMC, 20 times as long", epochs=25, true_sight_epochs=20, **_LONG)
+MORE = _run("more", "from there, PC-PIMC alone", epochs=20, start=str(LAST_OF_LONG), **_MORE)
 
-
-KEPT = {"plain": RUNS[0].name, "tsl": RUNS[1].name, "long": LONG.name}  # the last networks, by what matches call them
+KEPT = {
+    "plain": RUNS[0].name,
+    "tsl": RUNS[1].name,
+    "long": LONG.name,
+    "more": MORE.name,
+}  # last networks, by their names in matches
 
 
 def learning(plan: StrategoPlan) -> list[Measurement]:
@@ -70,6 +89,11 @@ def learning(plan: StrategoPlan) -> list[Measurement]:
 def long_run(plan: StrategoPlan) -> Measurement:
     """The long run: minutes on a large GPU, half a day on a core."""
     return Measurement(LONG.name, partial(learn_and_keep, plan, LONG), LONG)
+
+
+def longer_run(plan: StrategoPlan) -> Measurement:
+    """What follows the long run, in games that hide what they hide: hours on two cores."""
+    return Measurement(MORE.name, partial(learn_and_keep, plan, MORE), MORE)
 
 
 def learn_and_keep(plan: StrategoPlan, run: Runs) -> dict | None:
@@ -83,7 +107,7 @@ def learn_and_keep(plan: StrategoPlan, run: Runs) -> dict | None:
 
 def config_of(plan: StrategoPlan, run: Runs) -> TrainConfig:
     """The settings of a run: from the network that `hunt` taught, in the plan's work folder."""
-    config: TrainConfig = replace(run.config, start=str(TAUGHT), output=str(plan.work / run.name), resume=True)
+    config: TrainConfig = replace(run.config, output=str(plan.work / run.name), resume=True)
     return replace(config, epochs=plan.epochs) if plan.epochs else config
 
 
@@ -98,7 +122,7 @@ def learn(plan: StrategoPlan, run: Runs) -> dict | None:
     return {
         "settings": result["settings"],
         "searches_per_second": median_of(log, "searches_per_second"),
-        "epochs": {str(epoch): _ends(plan, folder, epoch) for epoch in chosen_epochs(config.epochs)},
+        "epochs": {str(epoch): _ends(plan, config, epoch) for epoch in chosen_epochs(config.epochs)},
     }
 
 
@@ -111,13 +135,13 @@ def _network(folder: Path, epoch: int) -> Path:
     return folder / f"epoch-{epoch:03d}.npz"
 
 
-def _ends(plan: StrategoPlan, folder: Path, epoch: int) -> dict[str, dict[str, int]]:
+def _ends(plan: StrategoPlan, config: TrainConfig, epoch: int) -> dict[str, dict[str, int]]:
     """How games of an epoch's network ended for it, by opponent."""
     game = jaxgames.make("stratego", BARRAGE)
-    player = agents.make(f"network:weights={_network(folder, epoch)}", game)
+    player = agents.make(f"network:weights={_network(Path(config.output), epoch)}", game)
     found = {}
     for name in OPPONENTS:
-        opponent = f"network:weights={TAUGHT}" if name == "network" else name
+        opponent = f"network:weights={config.start}" if name == "network" else name
         players = [player, agents.make(opponent, game)]
         games = evaluate.play(game, players, jax.random.key(SEED), plan.network_games, batch_size=128, seating="rotated")
         found[name] = asdict(counting.count(games))

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.agent import Agent
+from jaxgames.game import hides_something
 from search.dynamics import check_turns
 from search.planner import as_agent
 from training.jobs import job, running
@@ -125,7 +126,8 @@ class AlphazeJob(Job):
         self.who.check_values("who", "self-play")
         self.meta = self.who.meta
         self._first_params()  # before anything is compiled
-        self.title = f"AlphaZe**, {self.variant}, {learn.method}, {config.who.network} network"
+        method = f"{learn.method}, " if hides_something(self.who.game) else ""  # which differ in the worlds that they draw
+        self.title = f"AlphaZe**, {self.variant}, {method}{config.who.network} network"
         self.total, self.unit, self.learning_rate = config.epochs * learn.epoch_samples, "searches", learn.learning_rate
         self.programs = Alphaze(learn, self.who, self.make_mesh(learn))
         gate = make_player(learn, self.who, temperature=config.gate_temperature)

@@ -214,14 +214,14 @@ class Alphaze:
             )
         player = player or make_player(config, who, noise=True)
         informed = hidden or (is_hidden(who.game) and not player.sees_state)
-        movers = 1 if at_once else who.game.num_players
+        movers, longest = 1 if at_once else who.game.num_players, who.game.max_steps
         capacity, lanes = config.buffer_size // devices, config.lanes // devices
         self.games = SelfPlay(
             Pool(who.game, lanes, devices, informed=informed),
             Targets(who.encoder),
             # Steps of all lanes since the oldest game of the buffer began, as if each were a game; and what a restart adds.
-            remembered=capacity + lanes * (who.game.max_steps + 3),
-            explore_steps=who.game.opening_steps if config.explore_moves < 0 else movers * config.explore_moves,
+            remembered=capacity + lanes * (longest + 3),
+            explore_steps=who.game.opening_steps if config.explore_moves < 0 else min(movers * config.explore_moves, longest),
             temperature=config.temperature,
         )
         check_holds(config, config.lanes * self.games.seats_at_once)

@@ -90,7 +90,7 @@ class DaggerConfig:
         checks.below(checks.COUNTS, self, "steps")
         checks.numbers(self, "updates_per_step", "value_weight", "advantage_weight", "stop_when_quiet")
         checks.shares(self, "final_rate")
-        if not 0 <= self.averaging < 1:
+        if not 0 <= checks.real("averaging", self.averaging) < 1:
             raise ValueError(f"averaging={self.averaging}: must be at least 0 and below 1")
         checks.numbers(self, "learning_rate", "temperature", positive=True)
         if self.buffer_size < self.batch_size:

@@ -61,7 +61,7 @@ class MonteCarloConfig:
         checks.below(checks.COUNTS, self, "steps", "updates")
         checks.shares(self, "epsilon", "discount")
         checks.numbers(self, "learning_rate", positive=True)
-        if not 0 <= self.averaging < 1:
+        if not 0 <= checks.real("averaging", self.averaging) < 1:
             raise ValueError(f"averaging={self.averaging}: must be at least 0 and below 1")
         if self.buffer_size < self.batch_size:
             raise ValueError(f"buffer_size={self.buffer_size}: must be at least batch_size={self.batch_size}")

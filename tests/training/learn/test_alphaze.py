@@ -168,8 +168,9 @@ def test_games_depend_on_the_seed():
 
 
 def test_actions_are_drawn_in_so_many_first_steps_and_no_more():
-    assert programs().games.explore_steps == 2 * CONFIG.explore_moves
+    assert programs().games.explore_steps == GAME.max_steps < 2 * CONFIG.explore_moves
     assert tiny_alphaze.programs(dataclasses.replace(CONFIG, explore_moves=-1)).games.explore_steps == GAME.opening_steps == 2
+    assert tiny_alphaze.programs(dataclasses.replace(CONFIG, explore_moves=3)).games.explore_steps == 2 * 3
     games = dataclasses.replace(programs().games, explore_steps=3, temperature=0.5)
     clock = np.arange(5).repeat(400)
     policy = np.tile(np.array([0.1, 0.5, 0.4, 0.0], np.float32), (len(clock), 1))

@@ -75,6 +75,7 @@ def test_values_count_as_chances_to_win_whatever_their_range():
         ({"value_weight": float("inf")}, "value_weight=inf: must be finite and >= 0"),
         ({"advantage_weight": float("inf")}, "advantage_weight=inf: must be finite and >= 0"),
         ({"averaging": 1.0}, "averaging=1.0: must be at least 0 and below 1"),
+        ({"averaging": "no"}, "averaging='no': must be a number"),
         ({"averaging": float("nan")}, "averaging=nan: must be at least 0 and below 1"),
         ({"stop_when_quiet": -1}, "stop_when_quiet=-1: must be >= 0"),
         ({"learning_rate": 0.0}, "learning_rate=0.0: must be > 0"),
