@@ -180,7 +180,7 @@ class HeroAcademy(ViewIsAll, GameBase):
         return observation.observe(self.config, state, player)
 
     def known_state(self, state: State) -> State:
-        """Gives the state as the player to move knows it, but for the seeds of seeded draws; see `hidden.known_state`."""
+        """Gives the state as the player to move knows it; see `hidden.known_state`."""
         return hidden.known_state(self.config, state)
 
     @property

@@ -18,15 +18,21 @@ from jaxgames.hero_academy.state import State
 def known_state(config: HeroAcademyConfig, state: State) -> State:
     """Gives the state as the player to move knows it: with hidden hands the other's hand is back in its deck.
 
-    The seeds of seeded draws stay, as in the released program.
+    Seeds of seeded draws tell what cards come, so they are not known either: others stand in their place, the same for all states
+    that look the same, and the same throughout a turn. (The released program leaves them in.)
     """
     if not config.hidden_hands:
         return state
     second = state.player == 1
     (first_hand, second_hand), (first_deck, second_deck) = state.hands, state.decks
     nothing = jnp.zeros_like(first_hand)
+    seeds = state.seeds
+    if config.draws == "seeded":
+        stand_in = state.turn.astype(jnp.int32) % cards.NUM_SEEDS
+        seeds = (stand_in, stand_in)
     return dataclasses.replace(
         state,
+        seeds=seeds,
         hands=(jnp.where(second, nothing, first_hand), jnp.where(second, second_hand, nothing)),
         decks=(jnp.where(second, first_deck + first_hand, first_deck), jnp.where(second, second_deck, second_deck + second_hand)),
     )

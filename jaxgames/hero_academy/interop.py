@@ -84,8 +84,10 @@ def to_arrays(config: HeroAcademyConfig, states: State) -> dict[str, np.ndarray]
 def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> State:
     """Makes states [N] from arrays as `to_arrays` gives them, of any integer types.
 
+    Positions made by hand are welcome: points, turns and cards may be others than the config's games come to.
+
     Raises:
-      ValueError: an array is missing, has another shape or type, or holds what cannot be.
+      ValueError: an array is missing, has another shape or type, or holds what no state can.
     """
     lacking = [name for name in FIELDS if name not in arrays]
     if lacking:

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from jaxgames import letters
-from jaxgames.hero_academy import cards, interop, units
+from jaxgames.hero_academy import cards, interop, units, words
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.state import State
 
@@ -22,7 +22,9 @@ def to_text(config: HeroAcademyConfig, state: State) -> str:
     cells = [f"{owner}{_UNITS[kind]}{hit_points}" if kind else "." for kind, owner, hit_points in told]
     columns = config.grid.columns
     rows = [cells[row * columns : (row + 1) * columns] for row in range(config.grid.rows)]
-    board = letters.board(rows, [str(row) for row in range(len(rows))], [str(column) for column in range(columns)])
+    board = letters.board(
+        rows, [str(row + 1) for row in range(len(rows))], [words.column_name(column) for column in range(columns)]
+    )
     hands = "".join(f"{name}: {_hand(hand)}\n" for name, hand in zip(_PLAYERS, arrays["hand"].tolist(), strict=True))
     moves = f"{_PLAYERS[arrays['player'] - 1]} is to move, {arrays['ap']} action points\n"
     return board + hands + ("the game is over\n" if arrays["terminal"] else moves)

@@ -38,7 +38,7 @@ class Page(page.Board):
         columns = config.grid.columns
         for column in range(columns):
             x = self._corner(column)[0] + _CELL / 2
-            parts.append(words(x, _HEAD - 10, chr(ord("a") + column), 14, _SOFT))
+            parts.append(words(x, _HEAD - 10, telling.column_name(column), 14, _SOFT))
         for row in range(config.grid.rows):
             y = self._corner(row * columns)[1] + _CELL / 2 + 5
             parts.append(words(self._corner(0)[0] - 16, y, str(row + 1), 14, _SOFT))

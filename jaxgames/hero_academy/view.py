@@ -55,7 +55,7 @@ def draw(
       state: one game.
       names: of the players; none: first and second.
       caption: a line below.
-      turn: actions by the player to move, in order.
+      turn: actions by the player to move, in order, such as `plan.metrics["turn"][lane]`; -1, which fills a plan, is left out.
 
     Raises:
       ValueError: one of these actions is not legal where it is played, or there are not two names.
@@ -247,7 +247,7 @@ def _hand(config: HeroAcademyConfig, seat: int, state: dict[str, np.ndarray]) ->
 def _ends_of_turn(config: HeroAcademyConfig, state: State, turn: Sequence[int]) -> list[tuple[int, int] | str]:
     """See `_ends`, for all actions of a turn; raises a ValueError unless each is legal where it is played."""
     mover, ends = int(state.player), []
-    for number, action in enumerate(map(int, turn), 1):
+    for number, action in enumerate((int(action) for action in turn if action != -1), 1):
         if int(state.player) != mover or state.terminated:
             raise ValueError(f"action={action}: number {number} of the turn, which has ended before")
         ends.append(_ends(config, _arrays(config, state), mover, action))

@@ -23,9 +23,15 @@ def arrays_of(config: HeroAcademyConfig, state: Any) -> dict[str, np.ndarray]:
 
 
 def cell_name(config: HeroAcademyConfig, cell: int) -> str:
-    """Names a cell by its column a, b, ... from the left and its row 1, 2, ... from the top."""
+    """Names a cell by its column (see `column_name`) and its row 1, 2, ... from the top."""
     row, column = divmod(cell, config.grid.columns)
-    return f"{chr(ord('a') + column)}{row + 1}"
+    return f"{column_name(column)}{row + 1}"
+
+
+def column_name(column: int) -> str:
+    """Names a column a, b, ..., z, aa, bb, ... from the left."""
+    times, letter = divmod(column, 26)
+    return chr(ord("a") + letter) * (times + 1)
 
 
 def ninja_of(state: Arrays, seat: int) -> int:

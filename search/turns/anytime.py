@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from search.turns.game import moves_of
 from search.turns.planner import TurnPlan, TurnSearch
@@ -53,8 +53,7 @@ def by_the_clock(game: Game, search: TurnSearch) -> Think:
     compiled: set[int] = set()
 
     def think(keys: Array, states: Any, milliseconds: float) -> tuple[TurnPlan, int]:
-        if not milliseconds > 0:
-            raise ValueError(f"milliseconds={milliseconds}: must be > 0")
+        checks.number("milliseconds", milliseconds, positive=True)
         batch = len(keys)
         if batch not in compiled:
             # Twice: what a round gives back may be typed more strictly than what the first one was given.

@@ -15,6 +15,7 @@ from jax import Array
 from jaxgames import checks, random_bits
 from jaxgames.bits import Bits
 from jaxgames.game import Game
+from jaxgames.lanes import where_lanes
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
 from search.arguments import checked, settings_of, state_of
@@ -276,7 +277,9 @@ class _Walker:
         offered = jax.vmap(moves.offered)(after)
         ends = (action == moves.end_turn) | after.terminated | (jax.vmap(self.game.to_play)(after) != walk.seats)
         only_end = jax.vmap(Bits.count)(offered) == jax.vmap(lambda cells: cells.has(jnp.int32(moves.end_turn)))(offered)
-        value = jax.vmap(lambda state, seat: value_for(self.game, state, seat))(after, walk.seats)
+        # Turns are valued before they end, as where all points are spent: what an end with points left removes does not count.
+        valued = where_lanes(action == moves.end_turn, states, after)
+        value = jax.vmap(lambda state, seat: value_for(self.game, state, seat))(valued, walk.seats)
         return _Tried(
             action=action,
             left=left,

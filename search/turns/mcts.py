@@ -91,6 +91,7 @@ class Settings:
         checks.below(checks.COUNTS, self, "max_children", "max_depth", "microbatch_size")
         checks.flags(self, "burn_bridges")
         checks.numbers(self, "exploration")
+        checks.finite("exploration", self.exploration)
         checks.shares(self, "greediness")
 
 

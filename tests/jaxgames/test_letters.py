@@ -8,6 +8,7 @@ import jaxgames
 from jaxgames import letters
 from jaxgames.abilities import can_be_written
 from jaxgames.clash.scene import Scene
+from jaxgames.hero_academy import words
 from tests.tug import Tug
 
 MINI = "MCaaaDaaaaaaaa_aaaaaa_aaaaaaaaYaaaaN r 0"  # Stratego's letters, from a1 on
@@ -23,6 +24,15 @@ def start(game, *actions):
 def test_a_board_has_names_and_may_be_slanted():
     assert letters.board([["a", "."], [".", "b"]], ["9", "10"], ["x", "yy"]) == "    x yy\n 9  a  .\n10  .  b\n"
     assert letters.board([["a"], ["b"]], ["1", "2"], ["x"], shift=1) == "  x\n 1 a\n  2 b\n"
+
+
+def test_hero_academy_names_cells_as_words_do():
+    """Also where there are more columns than letters."""
+    game = jaxgames.make("hero_academy", "tiny")
+    head, first, *_ = game.to_text(start(game)).splitlines()
+    assert head.split() == ["a", "b", "c", "d", "e"] and first.split()[0] == "1"
+    wide = jaxgames.make("hero_academy", board=("d" + "." * 27 + "D", "c" + "." * 27 + "C"))
+    assert [words.cell_name(wide.config, cell) for cell in (0, 25, 26, 28, 29)] == ["a1", "z1", "aa1", "cc1", "a2"]
 
 
 def test_hex_in_letters():

@@ -126,7 +126,7 @@ def test_a_ninja_that_has_just_come_in_changes_places_too():
 def test_actions_with_the_same_ends_share_an_arrow_and_there_and_back_are_two():
     state = position({(2, 3): "A", (5, 3): "w", (3, 1): "K", (4, 1): ("k", 0, 0)}, **HANDS)
     hit, there, back = act((2, 3), (5, 3)), act((3, 1), (4, 1)), act((4, 1), (3, 1))
-    root = ElementTree.fromstring(view.draw(GAME.config, state, turn=[hit, there, hit, back, hit]))
+    root = ElementTree.fromstring(view.draw(GAME.config, state, turn=[hit, there, hit, back, hit, -1, -1]))
     assert set(arrows(root)) == {"1 3 5", "2", "4"}
     (start, end), (start_back, end_back) = arrows(root)["2"], arrows(root)["4"]
     assert abs(start[1] - end_back[1]) > 5 and abs(end[1] - start_back[1]) > 5
@@ -214,7 +214,7 @@ def test_words_of_any_kind_leave_the_document_well_formed():
 
 
 NEVER = (
-    -1,
+    -2,
     10**6,
     LAYOUT.pass_action,
     cell(8, 4) + 1,

@@ -67,6 +67,21 @@ def test_greedy_turn_looks_at_every_outcome_once():
     np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
 
 
+class Docked(Hoard):
+    """Whoever is not to move, having ended a turn, is worth less."""
+
+    def heuristic(self, state):
+        return super().heuristic(state) - 0.5 * (np.arange(2) != state.player)
+
+
+def test_turns_are_valued_before_they_end_also_where_they_end_early():
+    game, nothing = Docked(ends_early=True), GAME.end_turn
+    states = dataclasses.replace(roots(), worths=np.full_like(roots().worths, -20))  # best is to take nothing
+    turn = jax.jit(greedy.best_turn(game, moves_of(game), greedy.Settings(num_evaluations=1000)).run)(lanes(), states, SEATS)
+    np.testing.assert_array_equal(turn.actions[:, 0], nothing)
+    np.testing.assert_array_equal(turn.value, 0)
+
+
 def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
     planner = greedy.greedy_turn(GAME, greedy.Settings(num_evaluations=20))
     run_plan = jax.jit(planner.plan)

@@ -59,6 +59,20 @@ def test_the_others_hand_goes_into_its_deck():
     jax.tree.map(np.testing.assert_array_equal, untouched, states)
 
 
+def test_nobody_knows_what_seeds_will_deal():
+    """Throughout a turn other seeds stand in their place, so that a plan made of known states fits what comes."""
+    game = make("tiny", hidden_hands=True)
+    start = jax.device_get(jax.jit(game.init)(jax.random.key(0)))
+    known = [
+        jax.device_get(game.known_state(dataclasses.replace(start, seeds=(np.int32(first), np.int32(second)))))
+        for first, second in ((17, 23), (500, 901))
+    ]
+    jax.tree.map(np.testing.assert_array_equal, *known)
+    later = jax.device_get(game.known_state(dataclasses.replace(start, action_points=np.int8(1))))
+    assert later.seeds == known[0].seeds
+    assert game.open_game.known_state(start).seeds == start.seeds
+
+
 @pytest.mark.slow
 def test_planners_of_turns_are_shown_what_is_known():
     """The search here values a turn by the cards that it sees in the other's hand, and ends the turn."""
