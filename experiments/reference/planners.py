@@ -99,8 +99,9 @@ def _told(settings: Any) -> dict[str, str]:
         value = getattr(settings, field.name)
         if dataclasses.is_dataclass(value):
             found |= _told(value)
-    per_turn = "turns that are made and valued per turn (`rolling_horizon`: per action), in place of the setting that says `none`"
-    budget = {"num_evaluations": per_turn}
+    of_trees = hasattr(settings, "num_simulations")
+    spent = "simulations per turn" if of_trees else "turns that are made and valued per turn (`rolling_horizon`: per action)"
+    budget = {"num_evaluations": f"{spent}, in place of the setting that says `none`"}
     return budget | found | told_of(type(settings))
 
 
