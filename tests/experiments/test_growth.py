@@ -192,6 +192,22 @@ def test_processes_measure_at_the_same_time(monkeypatch):
     assert begun == [2, 2] and (row["per_cpu_second"], row["per_wall_second"]) == (1.0, 4.0)
 
 
+def test_where_one_process_fails_the_others_do_not_wait_for_it(monkeypatch):
+    def measure_apart(request, core):
+        if core == 1:
+            time.sleep(0.05)
+            raise worker.benchmark_worker.MeasurementError("no room")
+        harness.meet(request)
+
+    monkeypatch.setattr(harness, "MOST_WAITING", 5)
+    monkeypatch.setattr(worker.benchmark_worker, "measure_apart", measure_apart)
+    monkeypatch.setattr(worker.runtime, "usable_cores", lambda: 2)
+    begun = time.monotonic()
+    with pytest.raises(worker.benchmark_worker.MeasurementError, match=r"^no room$"):
+        worker.on_cores(Point(CORES, "hex/dark_random, processes", 2), 1.0)
+    assert time.monotonic() - begun < 4
+
+
 def test_the_rate_of_several_processes_is_the_work_of_all_over_the_cpu_seconds_of_all(monkeypatch):
     rates = iter([{"per_cpu_second": 8.0, "per_wall_second": 6.0}, {"per_cpu_second": 2.0, "per_wall_second": 1.0}])
     monkeypatch.setattr(worker.benchmark_worker, "measure_apart", lambda request, core: next(rates))
@@ -213,6 +229,13 @@ def test_a_process_that_waits_in_vain_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(harness, "MOST_WAITING", 0.05)
     harness.meet(Request("hex/dark_random", meeting=str(tmp_path)))
     with pytest.raises(TimeoutError, match=r"^1 of 2 processes are ready after 0\.05 seconds$"):
+        harness.meet(Request("hex/dark_random", meeting=str(tmp_path), processes=2))
+
+
+def test_a_process_that_is_left_alone_says_so(tmp_path):
+    """Also where as many are there as should be, the file that tells of the failure counted."""
+    (tmp_path / harness.FAILED).touch()
+    with pytest.raises(harness.LeftAloneError, match=r"^another process that measures at the same time has failed$"):
         harness.meet(Request("hex/dark_random", meeting=str(tmp_path), processes=2))
 
 
