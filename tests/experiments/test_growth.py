@@ -59,6 +59,20 @@ def test_tables_say_what_was_measured():
         assert f"<!-- {name} -->" in figures["growth_spread.svg"]
 
 
+def test_a_ratio_of_different_commits_names_them():
+    """So that nobody takes a change of the code for an effect of processes."""
+    rows = [
+        {"part": part, "name": name, "number": number, "per_wall_second": rate, "commit": commit}
+        for part, name in ((LEARNERS, DAGGER), (CORES, "hex/dark_random, devices"))
+        for number, rate, commit in ((1, 4.0, "abc"), (2, 3.8, "def"), (4, 2.0, "abc"), (8, 1.0, None))
+    ]
+    found = page.tables(rows, LEVELS)
+    for table in ("learners", "cores"):
+        ratios = [line.split(" | ")[-1] for line in found[table].splitlines()[2:]]
+        assert ratios == ["1.00 |", "0.95 (commits def, abc) |", "0.50 |", f"0.25 (commits {NONE}, abc) |"]
+    assert "<!-- (of different commits) -->" in page.figures(rows)["growth_spread.svg"]
+
+
 def test_what_failed_is_told_and_measured_again():
     def fails(point):
         raise RuntimeError("no room\nat all")
@@ -252,4 +266,6 @@ def test_caches_are_read(tmp_path):
 def test_trees_grow_with_simulations_and_rows():
     sizes = [curves.tree_bytes(Point(MEMORY, "Pommerman FDTS", rows)) for rows in (256, 1024)]
     assert sizes[1] == 4 * sizes[0]
-    assert curves.tree_bytes(Point(MEMORY, "hex PUCT", 100)) > curves.tree_bytes(Point(MEMORY, "hex PUCT", 25))
+    for number in (25, 400):
+        node = 688 + 24 * min(number, 121)  # as the page says
+        assert curves.tree_bytes(Point(MEMORY, "hex PUCT", number)) == (number + 1) * node + 4
