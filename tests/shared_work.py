@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import functools
 import hashlib
 import json
@@ -30,7 +31,7 @@ from training.jobs import job, running
 from training.learn.dealing import is_dealt
 from training.learn.learner import Learner, Programs, Updates, check_split
 from training.play import memory
-from training.storage import files
+from training.storage import files, parts
 from training.storage.checkpoints import Checkpoints
 from training.storage.parts import Piece
 
@@ -54,7 +55,7 @@ def meet(together: processes.Processes, folder: str) -> None:
     runtime.prepare(cores=1)
     processes.start(together)
     found = {"devices": jax.device_count(), "talk": talk(), "disks": disks(Path(folder)), "yields": yields()}
-    found["spread"] = spread(Path(folder))
+    found |= {"spread": spread(Path(folder)), "full": full(Path(folder))}
     found |= {"here": processes.on_this_machine(), "refused": refused(), "free": free()}
     print(json.dumps(found))
     processes.end()
@@ -193,6 +194,28 @@ def spread(folder: Path) -> list[Any]:
         *(jax.random.key_data(shard.data).tolist() for shard in tree["keys"].addressable_shards),
         *(np.asarray(shard.data).tolist() for shard in tree["rows"].addressable_shards),
     ]
+
+
+def full(folder: Path) -> list[Any]:
+    """What is told and left where the second process alone cannot write its part of a checkpoint; then it is saved again."""
+
+    def write(path: Path, _: Any) -> None:
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    found = list[Any]()
+    with Checkpoints(folder / "full", META) as kept:
+        kept.save(1, {"step": np.int32(1)})
+        with mock.patch.object(parts, "write", write if processes.index() == 1 else parts.write):
+            try:
+                kept.save(2, {"step": np.int32(2)})
+            except OSError as error:
+                found.append(str(error).replace(str(folder), ""))
+        processes.wait()  # until the first has cleared away
+        found.append(sorted(path.name for path in (folder / "full").iterdir()))
+        processes.wait()
+        kept.save(2, {"step": np.int32(2)})
+        return [*found, kept.steps()]
 
 
 def fail(error: Exception | None) -> None:

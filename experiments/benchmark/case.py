@@ -82,7 +82,8 @@ class Request:
       seed: of everything that is drawn.
       seconds: of a hurried measurement: warming up and repeats end after so many, peers are left out, and the row tells of the
         compiled program; None: all is done as often as it should be.
-      meeting: folder in which `processes` wait for each other, once each has compiled; None: nobody waits.
+      meeting: folder in which `processes` wait for each other, once each has compiled; None: nobody waits. Who has started them
+        tells there, by `harness.FAILED`, that one has ended.
       processes: that measure at the same time.
       lock: file that is held while the program is timed, so that processes which share a device measure one after the other.
     """

@@ -28,6 +28,11 @@ from training.storage import provenance
 
 SIGNIFICANT_DIGITS = 5
 MOST_WAITING = 600  # seconds for other processes to compile what they measure
+FAILED = "failed"  # a file in the folder where processes meet: one of them has ended and will not come
+
+
+class LeftAloneError(RuntimeError):
+    """Another process, with which this one was to measure at the same time, has failed."""
 
 
 class Lap(NamedTuple):
@@ -202,15 +207,18 @@ def meet(request: Request) -> None:
     """Waits until all processes that measure at the same time have come this far.
 
     Raises:
+      LeftAloneError: one of them has failed.
       TimeoutError: one of them has not come.
     """
     if request.meeting is None:
         return
     folder, deadline = Path(request.meeting), time.monotonic() + MOST_WAITING
     (folder / str(os.getpid())).touch()
-    while (there := len(list(folder.iterdir()))) < request.processes:
+    while FAILED in (there := os.listdir(folder)) or len(there) < request.processes:
+        if FAILED in there:
+            raise LeftAloneError("another process that measures at the same time has failed")
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{there} of {request.processes} processes are ready after {MOST_WAITING} seconds")
+            raise TimeoutError(f"{len(there)} of {request.processes} processes are ready after {MOST_WAITING} seconds")
         time.sleep(0.01)
 
 

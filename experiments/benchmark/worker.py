@@ -74,13 +74,13 @@ def prepare(cores: int) -> None:
 
 
 def main() -> None:
-    """Takes a request from stdin, prints its row; or, with its own exit code, why it is too large, in one line."""
+    """Takes a request from stdin, prints its row; or, with its own exit code, why it cannot be measured, in one line."""
     request = Request(**json.load(sys.stdin))
     prepare(request.cores)
     try:
         row = harness.measure(cases.find(request.case), request)
-    except (TooLarge, jax.errors.JaxRuntimeError) as error:
-        if not isinstance(error, TooLarge) and "RESOURCE_EXHAUSTED" not in str(error):
+    except (TooLarge, harness.LeftAloneError, jax.errors.JaxRuntimeError) as error:
+        if isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
         print(" ".join(str(error).split()), flush=True)
         sys.exit(REFUSED)

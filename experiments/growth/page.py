@@ -47,8 +47,22 @@ def _best(rows: Sequence[Row], name: str) -> float:
     return max(_rate(row) for row in rows if row["name"] == name)
 
 
-def _first(rows: Sequence[Row], name: str) -> float | None:
-    return next((row.get("per_wall_second") for row in rows if row["name"] == name and row["number"] == 1), None)
+def _first(rows: Sequence[Row], name: str) -> Row:
+    """Gives the row of one device or process; {} where there is none."""
+    return next((row for row in rows if row["name"] == name and row["number"] == 1), {})
+
+
+def _of(one: Row, row: Row) -> str:
+    """Gives a rate as a multiple of that of one; with the commits of both where the code has changed between."""
+    if not one.get("per_wall_second"):
+        return NONE
+    commits = "" if _is_same_code(one, row) else f" (commits {row['commit'] or NONE}, {one['commit'] or NONE})"
+    return f"{row['per_wall_second'] / one['per_wall_second']:.2f}{commits}"
+
+
+def _is_same_code(one: Row, other: Row) -> bool:
+    """Says whether two rows were measured at the same commit."""
+    return one.get("commit") == other.get("commit")
 
 
 def working_set(row: Row) -> int:
@@ -71,19 +85,17 @@ def _batch(row: Row, best: float, levels: Mapping[str, int]) -> list[str]:
     return [f"`{row['name']}`", str(row["number"]), short(rate), share, f"{size / 1024:.3g} KiB", smallest_cache(size, levels)]
 
 
-def _cores(row: Row, one: float | None) -> list[str]:
+def _cores(row: Row, one: Row) -> list[str]:
     name, kind = row["name"].split(", ")
     if "failed" in row:
         return [f"`{name}`", f"{row['number']} {kind}", row["failed"], NONE]
-    ratio = f"{row['per_wall_second'] / one:.2f}" if one else NONE
-    return [f"`{name}`", f"{row['number']} {kind}", short(row["per_wall_second"]), ratio]
+    return [f"`{name}`", f"{row['number']} {kind}", short(row["per_wall_second"]), _of(one, row)]
 
 
-def _learners(row: Row, one: float | None) -> list[str]:
+def _learners(row: Row, one: Row) -> list[str]:
     if "failed" in row:
         return [row["name"], str(row["number"]), row["failed"], NONE]
-    rate = row["per_wall_second"]
-    return [row["name"], str(row["number"]), f"{rate:.3g}", f"{rate / one:.2f}" if one else NONE]
+    return [row["name"], str(row["number"]), f"{row['per_wall_second']:.3g}", _of(one, row)]
 
 
 def _simulations(row: Row) -> list[str]:
@@ -145,8 +157,9 @@ def _gained(axes: Any, rows: Sequence[Row], part: str, name: str, style: str, co
     """Draws the rates of a curve over that of one, where this was measured."""
     there = [row for row in rows if row["part"] == part and row["name"] == name and "failed" not in row]
     if one := _first(there, name):
-        numbers, ratios = [row["number"] for row in there], [row["per_wall_second"] / one for row in there]
-        axes.plot(numbers, ratios, style, marker="o", color=colour, label=name)
+        numbers, ratios = [row["number"] for row in there], [row["per_wall_second"] / one["per_wall_second"] for row in there]
+        label = name if all(_is_same_code(one, row) for row in there) else f"{name}\n(of different commits)"
+        axes.plot(numbers, ratios, style, marker="o", color=colour, label=label)
 
 
 def _logarithmic(axes: Any, base: int, both: bool = False) -> None:

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ import jax
 from experiments.benchmark import worker as benchmark_worker
 from experiments.benchmark.case import LEAST_REPEATS, Request
 from experiments.benchmark.cases import find
+from experiments.benchmark.harness import FAILED
 from experiments.growth import curves
 from experiments.growth.curves import Point
 from jaxgames import runtime
@@ -47,6 +49,9 @@ def on_cores(point: Point, seconds: float) -> dict[str, Any]:
     """Measures one process with so many devices, or so many processes at the same time.
 
     Each device, and each process, has a core of its own. Where there are more processes than cores they take turns.
+
+    Raises:
+      MeasurementError: the first process to fail; the others do not wait for it.
     """
     name, kind = point.name.split(", ")
     count = point.number if kind == "processes" else 1
@@ -55,11 +60,15 @@ def on_cores(point: Point, seconds: float) -> dict[str, Any]:
     )
 
     def one(core: int) -> dict[str, Any]:
-        return benchmark_worker.measure_apart(request, core=core % runtime.usable_cores() if count > 1 else None)
+        try:
+            return benchmark_worker.measure_apart(request, core=core % runtime.usable_cores() if count > 1 else None)
+        except Exception:
+            Path(folder, FAILED).touch()  # the others wait for this one
+            raise
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as threads:
         request = dataclasses.replace(request, meeting=folder, processes=count)  # none measures while another compiles
-        rows = list(threads.map(one, range(count)))
+        rows = [done.result() for done in as_completed([threads.submit(one, core) for core in range(count)])]
     # In a second all together do the sum of what each does, in as many CPU seconds as they take for it one by one.
     walls, per_cpu_second = [row["per_wall_second"] for row in rows], [row["per_cpu_second"] for row in rows]
     rates = {"per_cpu_second": statistics.harmonic_mean(per_cpu_second, weights=walls), "per_wall_second": sum(walls)}

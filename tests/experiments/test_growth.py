@@ -59,6 +59,20 @@ def test_tables_say_what_was_measured():
         assert f"<!-- {name} -->" in figures["growth_spread.svg"]
 
 
+def test_a_ratio_of_different_commits_names_them():
+    """So that nobody takes a change of the code for an effect of processes."""
+    rows = [
+        {"part": part, "name": name, "number": number, "per_wall_second": rate, "commit": commit}
+        for part, name in ((LEARNERS, DAGGER), (CORES, "hex/dark_random, devices"))
+        for number, rate, commit in ((1, 4.0, "abc"), (2, 3.8, "def"), (4, 2.0, "abc"), (8, 1.0, None))
+    ]
+    found = page.tables(rows, LEVELS)
+    for table in ("learners", "cores"):
+        ratios = [line.split(" | ")[-1] for line in found[table].splitlines()[2:]]
+        assert ratios == ["1.00 |", "0.95 (commits def, abc) |", "0.50 |", f"0.25 (commits {NONE}, abc) |"]
+    assert "<!-- (of different commits) -->" in page.figures(rows)["growth_spread.svg"]
+
+
 def test_what_failed_is_told_and_measured_again():
     def fails(point):
         raise RuntimeError("no room\nat all")
@@ -192,6 +206,22 @@ def test_processes_measure_at_the_same_time(monkeypatch):
     assert begun == [2, 2] and (row["per_cpu_second"], row["per_wall_second"]) == (1.0, 4.0)
 
 
+def test_where_one_process_fails_the_others_do_not_wait_for_it(monkeypatch):
+    def measure_apart(request, core):
+        if core == 1:
+            time.sleep(0.05)
+            raise worker.benchmark_worker.MeasurementError("no room")
+        harness.meet(request)
+
+    monkeypatch.setattr(harness, "MOST_WAITING", 5)
+    monkeypatch.setattr(worker.benchmark_worker, "measure_apart", measure_apart)
+    monkeypatch.setattr(worker.runtime, "usable_cores", lambda: 2)
+    begun = time.monotonic()
+    with pytest.raises(worker.benchmark_worker.MeasurementError, match=r"^no room$"):
+        worker.on_cores(Point(CORES, "hex/dark_random, processes", 2), 1.0)
+    assert time.monotonic() - begun < 4
+
+
 def test_the_rate_of_several_processes_is_the_work_of_all_over_the_cpu_seconds_of_all(monkeypatch):
     rates = iter([{"per_cpu_second": 8.0, "per_wall_second": 6.0}, {"per_cpu_second": 2.0, "per_wall_second": 1.0}])
     monkeypatch.setattr(worker.benchmark_worker, "measure_apart", lambda request, core: next(rates))
@@ -216,6 +246,13 @@ def test_a_process_that_waits_in_vain_says_so(monkeypatch, tmp_path):
         harness.meet(Request("hex/dark_random", meeting=str(tmp_path), processes=2))
 
 
+def test_a_process_that_is_left_alone_says_so(tmp_path):
+    """Also where as many are there as should be, the file that tells of the failure counted."""
+    (tmp_path / harness.FAILED).touch()
+    with pytest.raises(harness.LeftAloneError, match=r"^another process that measures at the same time has failed$"):
+        harness.meet(Request("hex/dark_random", meeting=str(tmp_path), processes=2))
+
+
 def test_caches_are_read(tmp_path):
     for number, (kind, level, size) in enumerate([("Data", 1, "48K"), ("Instruction", 1, "32K"), ("Unified", 2, "2M")]):
         folder = tmp_path / f"index{number}"
@@ -229,4 +266,6 @@ def test_caches_are_read(tmp_path):
 def test_trees_grow_with_simulations_and_rows():
     sizes = [curves.tree_bytes(Point(MEMORY, "Pommerman FDTS", rows)) for rows in (256, 1024)]
     assert sizes[1] == 4 * sizes[0]
-    assert curves.tree_bytes(Point(MEMORY, "hex PUCT", 100)) > curves.tree_bytes(Point(MEMORY, "hex PUCT", 25))
+    for number in (25, 400):
+        node = 688 + 24 * min(number, 121)  # as the page says
+        assert curves.tree_bytes(Point(MEMORY, "hex PUCT", number)) == (number + 1) * node + 4

@@ -114,6 +114,11 @@ def test_all_read_one_checkpoint_in_one_folder(met):
     assert met[0]["disks"] == [told, 2, 2]
 
 
+def test_of_a_checkpoint_that_one_process_cannot_write_nothing_is_left(met):
+    told = "/full: step 2 could not be saved (No space left on device); the earlier checkpoints are whole: free some space, then "
+    assert met[0]["full"] == met[1]["full"] == [f"{told}go on with --resume", ["1"], [1, 2]]
+
+
 def test_each_restores_its_own_rows_alone(met):
     first, second = (found["spread"] for found in met)
     assert first == [

@@ -145,6 +145,7 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
                 display.doing("" if over else job.doing(state))
                 display.update(job.done(state), shown, job.distribution(measured), is_over=over and not job.ending())
                 if rated or stops or over or number % job.config.checkpoint_every == 0:
+                    processes.agree(log.sync)
                     checkpoints.save(number, progress.tree())
                     saved = number
             if stops:

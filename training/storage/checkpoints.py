@@ -33,7 +33,16 @@ from training.storage.leaves import (
     own_place,
     to_host,
 )
-from training.storage.record import FORMAT, DamagedError, crc32, crc32_of, read_record, write_record
+from training.storage.record import (
+    FORMAT,
+    DamagedError,
+    crc32,
+    crc32_of,
+    error_number,
+    read_record,
+    reading,
+    write_record,
+)
 
 Meta = Mapping[str, str | int | float]
 
@@ -41,7 +50,7 @@ ARRAYS = "arrays"  # a folder of orbax
 PARTS = "parts-{}.npz"  # in its place where several processes have written: one file of each
 UNFINISHED = "unfinished-"  # before the name while it is written or removed
 DAMAGED = "damaged-"
-_FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def steps_in(folder: Path) -> list[int]:
@@ -123,11 +132,16 @@ class Checkpoints:
         leaves = named_leaves(tree)
         folder = self._folder / f"{UNFINISHED}{step}"
         processes.on_first(lambda: self._make_room(step))
-        if processes.count() == 1:
-            self._reported(step, lambda: self._write(folder, leaves))
-        else:
-            self._write_parts(step, folder, leaves)
-        processes.on_first(lambda: self._reported(step, lambda: self._publish(step, folder)))
+        try:
+            if processes.count() == 1:
+                self._reported(step, lambda: self._write(folder, leaves))
+            else:
+                self._write_parts(step, folder, leaves)
+            processes.on_first(lambda: self._reported(step, lambda: self._publish(step, folder)))
+        except Exception:  # what the disk does to one process is raised in all, so none is writing any more
+            if processes.leads():
+                self._remove(UNFINISHED)
+            raise
         self._current = step
 
     def _make_room(self, step: int) -> None:
@@ -149,19 +163,17 @@ class Checkpoints:
         self._remove(UNFINISHED)
 
     def _reported(self, step: int, do: Callable[[], None]) -> None:
-        """Does a part of saving; where the disk fails, nothing is left of it and the error says so."""
+        """Does a part of saving; where the disk fails, the error says so."""
         try:
             do()
         except Exception as error:
-            if processes.leads():
-                self._remove(UNFINISHED)
-            reason = _failure_of_disk(error)
-            if reason is None:
+            number = error_number(error)
+            if number is None:
                 raise
-            help_it = "free some space" if reason in _FULL else "make it writable"
+            help_it = "free some space" if number in _FULL else "make it writable"
             raise OSError(
-                f"{self._folder}: step {step} could not be saved ({reason}); the earlier checkpoints are whole: {help_it}, then "
-                "go on with --resume"
+                f"{self._folder}: step {step} could not be saved ({os.strerror(number)}); the earlier checkpoints are whole: "
+                f"{help_it}, then go on with --resume"
             ) from error
 
     def restore(self, template: Any, *, free: Callable[[str], bool] = lambda path: False) -> tuple[int, Any] | None:
@@ -180,6 +192,7 @@ class Checkpoints:
         Raises:
           ValueError: the checkpoint is of something else than `meta` says, or of a tree unlike the template; or there are
             checkpoints and none of them is whole. Nothing is changed then.
+          OSError: a file cannot be read at the moment, as with too many open files; it may be whole, so nothing is changed.
         """
         like = named_leaves(template)
         damaged: dict[int, str] = {}
@@ -255,7 +268,7 @@ class Checkpoints:
         """Reads a record and compares checksums, in the first process for all.
 
         Raises:
-          DamagedError: as `read_record`.
+          DamagedError, OSError: as `read_record`.
         """
 
         def read() -> list[Any]:
@@ -326,7 +339,8 @@ class Checkpoints:
             ]
         names = [str(number) for number, shape in enumerate(shapes) if math.prod(shape)]
         as_numpy = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name in names}
-        read = self._arrays.restore(self._folder / str(step) / ARRAYS, ocp.args.PyTreeRestore(restore_args=as_numpy))
+        with reading(self._folder / str(step), ARRAYS):
+            read = self._arrays.restore(self._folder / str(step) / ARRAYS, ocp.args.PyTreeRestore(restore_args=as_numpy))
         values = {}
         for number, (leaf, shape) in enumerate(zip(record["leaves"], shapes, strict=True)):
             path = leaf["path"]
@@ -358,14 +372,3 @@ def _find_room(folder: Path, size: int) -> None:
     with room.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size)
     room.unlink()
-
-
-def _failure_of_disk(error: BaseException) -> str | None:
-    """Returns in words why the operating system could not write; None where the cause is another.
-
-    Errors of orbax's storage library are no OSErrors; their text ends in such as "No space left on device [os_error_code='28']".
-    """
-    if isinstance(error, OSError) and error.errno is not None:
-        return os.strerror(error.errno)
-    found = re.search(r"os_error_code='(\d+)'", str(error))
-    return os.strerror(int(found[1])) if found else None

@@ -188,6 +188,8 @@ def write_alone(contents: Mapping[str | os.PathLike[str], str | bytes]) -> None:
                 os.fsync(file.fileno())
         for target, temporary in temporaries.items():
             temporary.replace(target)
+        for folder in {target.parent for target in temporaries}:
+            sync(folder)  # else a crash may bring the old names back
     except BaseException:
         with contextlib.suppress(OSError):
             for temporary in temporaries.values():

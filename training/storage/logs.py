@@ -6,6 +6,7 @@ import errno
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jaxgames import processes
-from training.storage.files import write_alone
+from training.storage.files import sync, write_alone
 
 LOG_FILE = "log.jsonl"
 EVENTS_FOLDER = "events"
@@ -28,7 +29,7 @@ class RunLog:
     Of several processes the first one writes.
 
     A run that was interrupted and goes on leaves the same log as one that was not: what has been written of iterations which
-    are done again is dropped first.
+    are done again is dropped first. That holds where `sync` came before each checkpoint; a warning tells of lines that are lost.
     """
 
     def __init__(self, folder: str | os.PathLike[str], first_iteration: int = 0) -> None:
@@ -36,7 +37,7 @@ class RunLog:
 
         Args:
           folder: of the run; made where it is missing.
-          first_iteration: the first that will be written; 0 begins a new log.
+          first_iteration: the first that will be written; 0 begins a new log. From iteration 1 on each has a line.
 
         Raises:
           OSError: the folder cannot be written.
@@ -47,8 +48,12 @@ class RunLog:
         if not processes.leads():
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        _drop_from(self._path, first_iteration)
+        last = _drop_from(self._path, first_iteration)
+        if last < first_iteration - 1:
+            told = f"its lines from iteration {last + 1} on are lost; the run goes on with iteration {first_iteration}"
+            warnings.warn(f"log {self._path}: {told}", stacklevel=2)
         self._file = self._path.open("ab", buffering=0)  # a line is one write: nothing waits in a buffer when the run is killed
+        sync(self._path.parent)
         self._events = _open_events(self._path.parent / EVENTS_FOLDER, first_iteration)
 
     def __enter__(self) -> RunLog:
@@ -80,12 +85,26 @@ class RunLog:
         try:
             _append(self._file, line)
         except OSError as error:
-            raise OSError(
-                f"{self._path}: cannot be written ({error.strerror}): free some space, then go on with --resume"
-            ) from error
+            raise self._failure(error) from error
         if self._events is not None:
             for name, number in _curves(record):
                 self._events.add_scalar(name, number, int(iteration))
+
+    def sync(self) -> None:
+        """Waits until all lines are on the disk: before a checkpoint is saved, which must not know more than the log.
+
+        Raises:
+          OSError: the disk is full or cannot be written.
+        """
+        if self._file is None:
+            return
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: OSError) -> OSError:
+        return OSError(f"{self._path}: cannot be written ({error.strerror}): free some space, then go on with --resume")
 
 
 def _append(file: FileIO, line: bytes) -> None:
@@ -134,14 +153,19 @@ def _lines(path: Path) -> list[tuple[dict[str, Any], bytes]]:
     return found
 
 
-def _drop_from(path: Path, first_iteration: int) -> None:
-    """Rewrites a log without the iterations from this one on; leaves it alone where there are none."""
+def _drop_from(path: Path, first_iteration: int) -> int:
+    """Rewrites a log without the iterations from this one on; leaves it alone where there are none.
+
+    Returns:
+      The last iteration that stays; 0 for none.
+    """
     if not path.exists():
-        return
-    kept = [line for record, line in _lines(path) if record["iteration"] < first_iteration]
-    content = b"".join(line + b"\n" for line in kept)
+        return 0
+    kept = [(record["iteration"], line) for record, line in _lines(path) if record["iteration"] < first_iteration]
+    content = b"".join(line + b"\n" for _, line in kept)
     if content != path.read_bytes():
         write_alone({path: content})
+    return max((iteration for iteration, _ in kept), default=0)
 
 
 def _open_events(folder: Path, first_iteration: int) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxgames import processes
 from training.storage.leaves import Place, is_spread, place_of, to_host, within
+from training.storage.record import reading
 
 _LEVEL = 1  # of compression: tables and buffers are mostly empty
 
@@ -85,14 +86,15 @@ def read(folder: Path, files: Mapping[str, list[tuple[str, Place]]], pieces: Map
 
     Raises:
       ValueError: a part is missing or of another shape.
-      OSError: a file cannot be read.
+      DamagedError: a file is lost, or the disk cannot read it.
+      OSError: a file cannot be read at the moment.
     """
     missing = {path: piece.values.size for path, piece in pieces.items()}
     for name, parts in files.items():
         common = [pieces[path].overlap(place) for path, place in parts]
         if not any(map(_size, common)):
             continue
-        with np.load(folder / name, allow_pickle=False) as archive:
+        with reading(folder, name), np.load(folder / name, allow_pickle=False) as archive:
             for number, ((path, place), shared) in enumerate(zip(parts, common, strict=True)):
                 if not _size(shared):
                     continue

@@ -17,7 +17,8 @@ from training.jobs import train_alphaze, train_follower, train_guess, train_q
 from training.jobs.flags import parse
 from training.jobs.train_follower import TrainConfig
 from training.models.policy_value import PolicyValueConfig
-from training.storage.logs import read_log
+from training.storage.checkpoints import Checkpoints
+from training.storage.logs import RunLog, read_log
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +119,15 @@ def test_a_result_has_null_for_numbers_that_are_not_finite(tmp_path):
 def test_checkpoints_are_saved_now_and_then_after_what_was_rated_and_at_the_end(tmp_path):
     run(tmp_path, keep=100, total=22)
     assert steps_of(tmp_path) == [3, 5, 6, 9, 10, 11]
+
+
+def test_the_log_is_on_the_disk_before_a_checkpoint_is_saved(tmp_path, monkeypatch):
+    """Else a run that goes on after a loss of power would have a log with a gap."""
+    done = []
+    monkeypatch.setattr(RunLog, "sync", lambda _: done.append(("log", len(log_of(tmp_path)))))
+    monkeypatch.setattr(Checkpoints, "save", lambda _, step, tree: done.append(("checkpoint", step)))
+    run(tmp_path, total=12)
+    assert done == [(what, step) for step in (3, 5, 6) for what in ("log", "checkpoint")]
 
 
 def test_same_seed_same_run(straight, tmp_path):

@@ -14,7 +14,7 @@ import orbax.checkpoint as ocp
 import pytest
 
 from tests.training.storage.small_checkpoints import META, assert_same, small_tree, two_checkpoints
-from training.storage import checkpoints
+from training.storage import checkpoints, record
 from training.storage.checkpoints import Checkpoints
 from training.storage.record import RECORD
 
@@ -144,6 +144,109 @@ def test_another_format_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "FORMAT", 1000)
     with Checkpoints(tmp_path, META) as saved, pytest.raises(ValueError, match=r"20: format \d there, 1000 here: resume with"):
         saved.restore(small_tree())
+
+
+# --- those that cannot be read at the moment --------------------------------------------------------------------------------
+
+
+def one_leaf(step: int = 0) -> dict:
+    return {"step": np.full(3, step, np.int32)}
+
+
+@pytest.fixture(scope="module")
+def saved_twice(tmp_path_factory):
+    """A folder of two checkpoints, to be copied."""
+    folder = tmp_path_factory.mktemp("twice")
+    with Checkpoints(folder, META) as saved:
+        for step in (10, 20):
+            saved.save(step, one_leaf(step))
+    return folder
+
+
+@pytest.fixture
+def twice(saved_twice, tmp_path):
+    """A folder of two checkpoints."""
+    return Path(shutil.copytree(saved_twice, tmp_path / "twice"))
+
+
+def of_system(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+def of_orbax(number: int) -> ValueError:
+    told = "UNKNOWN: Error reading local file: Failed to open"
+    return ValueError(f"{told}: {os.strerror(number)} [os_error_code='{number}'] [tensorstore_spec=...]")
+
+
+def fail_once(patch, where, name: str, error: Exception) -> None:
+    """Lets a function fail when it is called for the first time."""
+    really, calls = getattr(where, name), []
+
+    def call(*arguments, **named):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise error
+        return really(*arguments, **named)
+
+    patch.setattr(where, name, call)
+
+
+PLACES = [  # where a checkpoint is read: the function, the error that it raises, and what the message then names
+    (Path, "read_bytes", of_system, RECORD),
+    (record, "crc32_of", of_system, "arrays/_CHECKPOINT_METADATA"),
+    (ocp.Checkpointer, "restore", of_system, checkpoints.ARRAYS),
+    (ocp.Checkpointer, "restore", of_orbax, checkpoints.ARRAYS),
+]
+
+
+@pytest.mark.parametrize(("where", "name", "error", "told"), PLACES)
+def test_what_cannot_be_read_at_the_moment_is_no_damage(twice, monkeypatch, where, name, error, told):
+    with Checkpoints(twice, META) as saved:
+        for number in (errno.EMFILE, errno.EACCES, errno.ESTALE, errno.ETIMEDOUT, errno.ENOMEM):
+            with monkeypatch.context() as patch:
+                fail_once(patch, where, name, error(number))
+                with pytest.raises(OSError, match="cannot be read") as raised:
+                    saved.restore(one_leaf())
+            assert str(raised.value) == (
+                f"checkpoint {twice / '20'}: {told} cannot be read at the moment ({os.strerror(number)}); all stays as it is: "
+                "go on with --resume when it can be"
+            )
+            assert saved.steps() == [10, 20]
+        assert saved.restore(one_leaf())[0] == 20
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO])
+@pytest.mark.parametrize(("where", "name", "error", "told"), PLACES)
+def test_what_is_lost_or_spoilt_is_damage(twice, monkeypatch, number, where, name, error, told):
+    fail_once(monkeypatch, where, name, error(number))
+    with (
+        Checkpoints(twice, META) as saved,
+        pytest.warns(UserWarning, match=rf"20 is damaged \({told}: .*\): going on from step 10"),
+    ):
+        assert saved.restore(one_leaf())[0] == 10
+
+
+@pytest.mark.parametrize("becomes", ["link to itself", "folder"])
+def test_errors_of_the_library_that_reads_arrays_are_known(twice, monkeypatch, becomes):
+    """A file that was whole when checksums were compared is another thing when it is read."""
+    really_read = checkpoints.read_record
+
+    def read_record(folder):
+        found = really_read(folder)
+        for path in (folder / checkpoints.ARRAYS / "d").iterdir() if folder.name == "20" else ():
+            path.unlink()
+            path.mkdir() if becomes == "folder" else path.symlink_to(path)
+        return found
+
+    monkeypatch.setattr(checkpoints, "read_record", read_record)
+    with Checkpoints(twice, META) as saved:
+        if becomes == "folder":
+            with pytest.warns(UserWarning, match=r"20 is damaged \(arrays: No such file or directory\): going on from step 10"):
+                assert saved.restore(one_leaf())[0] == 10
+        else:
+            with pytest.raises(OSError, match=r"20: arrays cannot be read at the moment \(Too many levels of symbolic links\)"):
+                saved.restore(one_leaf())
+            assert saved.steps() == [10, 20]
 
 
 # --- disks -----------------------------------------------------------------------------------------------------------------

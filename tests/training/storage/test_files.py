@@ -1,6 +1,7 @@
 import errno
 import os
 import socket
+import stat
 import subprocess
 import sys
 
@@ -60,11 +61,22 @@ def test_of_several_files_none_is_replaced_before_all_are_written(tmp_path):
     assert [(path.name, path.read_text()) for path in sorted(tmp_path.iterdir())] == [("one", "1"), ("two", "1")]
 
 
-def test_all_of_them_are_on_the_disk_before_one_appears(tmp_path, monkeypatch):
-    found, paths = [], (tmp_path / "one", tmp_path / "two")
-    monkeypatch.setattr(os, "fsync", lambda file: found.append((os.fstat(file).st_size, *(path.exists() for path in paths))))
-    write_together(dict(zip(paths, ("1", "two"), strict=True)))
-    assert found == [(1, False, False), (3, False, False)]
+def test_all_of_them_are_on_the_disk_before_one_appears_and_then_their_names(tmp_path, monkeypatch):
+    """Those of each folder once."""
+    paths, found, folders = [tmp_path / "one", tmp_path / "two", tmp_path / "new" / "three"], [], []
+
+    def fsync(file):
+        there = os.fstat(file)
+        if stat.S_ISDIR(there.st_mode):
+            assert all(path.exists() for path in paths)
+            folders.append(there.st_ino)
+        else:
+            found.append((there.st_size, any(path.exists() for path in paths)))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_together(dict(zip(paths, ("1", "two", "four"), strict=True)))
+    assert found == [(1, False), (3, False), (4, False)]
+    assert sorted(folders) == sorted(folder.stat().st_ino for folder in (tmp_path, tmp_path / "new"))
 
 
 # --- folders for results -----------------------------------------------------------------------------------------------

@@ -81,6 +81,38 @@ def test_a_run_that_goes_on_leaves_the_log_of_one_that_was_never_interrupted(tmp
         assert sorted(path.name for path in folder.iterdir()) == ["log.jsonl"]
 
 
+def test_lines_that_are_lost_are_told(tmp_path, recwarn):
+    """As where the machine lost its power before they were on the disk; what is there stays."""
+    write(tmp_path, range(1, 4))
+    write(tmp_path, [4], 4)
+    assert not recwarn.list
+    write(tmp_path, [11], 11)
+    write(tmp_path / "none", [3], 3)
+    told = "lines from iteration {} on are lost; the run goes on with iteration {}"
+    assert [str(warning.message) for warning in recwarn.list] == [
+        f"log {tmp_path / 'log.jsonl'}: its {told.format(5, 11)}",
+        f"log {tmp_path / 'none' / 'log.jsonl'}: its {told.format(1, 3)}",
+    ]
+    assert [record["iteration"] for record in read_log(tmp_path / "log.jsonl")] == [1, 2, 3, 4, 11]
+
+
+def test_lines_are_on_the_disk_when_asked_for(tmp_path, monkeypatch):
+    with RunLog(tmp_path) as log:
+        log.write(1, {"loss": 0.5})
+        found = []
+        monkeypatch.setattr(os, "fsync", lambda file: found.append((os.fstat(file).st_ino, os.fstat(file).st_size)))
+        log.sync()
+        there = (tmp_path / "log.jsonl").stat()
+        assert found == [(there.st_ino, there.st_size)] and there.st_size > 0
+
+        def fail(_):
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(OSError, match=r"log\.jsonl: cannot be written \(Disk quota exceeded\): free some space, then go on"):
+            log.sync()
+
+
 def test_a_torn_last_line_is_dropped_wherever_it_ends(tmp_path):
     write(tmp_path / "whole", range(4), name="größer")
     whole = (tmp_path / "whole" / "log.jsonl").read_bytes()
@@ -166,13 +198,13 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch, room):
 
 
 def test_numbers_become_curves(tmp_path):
-    with RunLog(tmp_path, 5) as log:
-        log.write(5, {"loss": 0.5, "name": "x", "shares": [0.25, float("nan"), 0.75], "nan": float("nan"), "episodes": 3})
+    with RunLog(tmp_path, 1) as log:
+        log.write(1, {"loss": 0.5, "name": "x", "shares": [0.25, float("nan"), 0.75], "nan": float("nan"), "episodes": 3})
         writer = Writer.last
         assert not writer.closed
     assert writer.closed
-    assert (writer.folder, writer.purge_step) == (str(tmp_path / "events"), 5)
-    assert writer.scalars == [("loss", 0.5, 5), ("shares/0", 0.25, 5), ("shares/2", 0.75, 5), ("episodes", 3, 5)]
+    assert (writer.folder, writer.purge_step) == (str(tmp_path / "events"), 1)
+    assert writer.scalars == [("loss", 0.5, 1), ("shares/0", 0.25, 1), ("shares/2", 0.75, 1), ("episodes", 3, 1)]
 
 
 def test_without_tensorboard_there_are_no_curves(tmp_path, monkeypatch, recwarn):

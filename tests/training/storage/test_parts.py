@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from training.storage import parts
+from training.storage.record import DamagedError
 
 
 def whole_piece(leaf):
@@ -45,7 +46,10 @@ def test_a_process_reads_its_own_rows_alone(tmp_path):
         np.testing.assert_array_equal(piece.values, rows[first : first + 2])
     (tmp_path / "one.npz").unlink()
     parts.read(tmp_path, files, {"a": parts.Piece.empty([[4, 6]], (3,), rows.dtype)})
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(DamagedError, match=r"^one\.npz: No such file or directory$"):
+        parts.read(tmp_path, files, {"a": parts.Piece.empty([[2, 4]], (3,), rows.dtype)})
+    (tmp_path / "one.npz").symlink_to(tmp_path / "one.npz")
+    with pytest.raises(OSError, match=r"one\.npz cannot be read at the moment \(Too many levels of symbolic links\)"):
         parts.read(tmp_path, files, {"a": parts.Piece.empty([[2, 4]], (3,), rows.dtype)})
     torn = {"two.npz": [("a", [[3, 5]])]}
     with pytest.raises(ValueError, match=r"^leaf a has a part of another shape$"):
