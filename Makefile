@@ -101,7 +101,7 @@ notebooks: env  ## run the notebooks and keep what they print and draw (some min
 
 docs: env  ## make the site, in output/site
 	@$(BIN)/python -c 'import material, mkdocstrings_handlers.python' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict  # not --quiet, with which --strict sees no warning
 	@echo "open output/site/index.html"
 
 clean:  ## remove caches and builds

@@ -56,7 +56,7 @@ def texts() -> dict[str, str]:
         "curve": markdown(head, table),
         "matches": markdown(("player", "wins, %", "draws, %", "losses, %", "games"), played),
         "speed": f"{last['steps'] / last['CPU_seconds'] / 1000:.0f} k",
-        "minutes": f"{last['seconds'] / 60:.0f}",
+        "minutes": f"{last['seconds'] / 60:.1f}",
         "cpu": f"{last['CPU_seconds'] / 60:.1f}",
         "above": f"{above['steps'] / 1e6:.1f} M steps ({above['CPU_seconds']:.0f} CPU seconds)" if above is not None else NONE,
     }

@@ -21,6 +21,7 @@ NOTEBOOKS = ROOT / "notebooks"
 _AT_THE_ROOT = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 _PICTURES = {"image/svg+xml": "svg", "image/png": "png"}
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LINK_OUT = re.compile(r"\]\((?:\.\./)+(notebooks/\w+\.ipynb|[A-Z]+\.md)(#[\w-]+)?\)")  # out of the folder of pages
 
 
 class Picture(NamedTuple):
@@ -53,9 +54,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lets links to notebooks lead to their pages."""
-    del page, config, files
-    return re.sub(r"\]\(\.\./(?:\.\./)?notebooks/(\w+)\.ipynb\)", r"](../notebooks/\1.md)", markdown)
+    """Lets links to notebooks and to pages at the root of the checkout lead to where they are on the site."""
+    del config, files
+    up = "../" * page.file.src_uri.count("/")
+
+    def moved(match: re.Match) -> str:
+        return f"]({up}{_page_of(match[1])}{match[2] or ''})"
+
+    return _LINK_OUT.sub(moved, markdown)
 
 
 def from_root(text: str) -> str:
@@ -65,12 +71,16 @@ def from_root(text: str) -> str:
         target = match[1]
         if "://" in target:
             return match[0]
-        target = _AT_THE_ROOT.get(target, target).removeprefix("docs/")
-        if target.startswith("notebooks/"):
-            target = target.replace(".ipynb", ".md")
-        return f"]({target})"
+        return f"]({_page_of(target).removeprefix('docs/')})"
 
     return _LINK.sub(moved, text)
+
+
+def _page_of(target: str) -> str:
+    """Where the site has what a link from the root of the checkout leads to."""
+    if target.startswith("notebooks/"):
+        return target.replace(".ipynb", ".md")
+    return _AT_THE_ROOT.get(target, target)
 
 
 def as_page(path: Path) -> tuple[str, list[Picture]]:

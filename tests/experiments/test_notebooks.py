@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import tempfile
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -52,6 +53,7 @@ def test_there_are_no_others():
         ("/somewhere", "CUDA Version: 13.0", "/somewhere[viz,cuda]"),
         ("git+https://x.org/y.git", None, "jaxgames[viz] @ git+https://x.org/y.git"),
         ("checkout", None, "{folder}[viz]"),
+        ("clone", None, "{folder}/jaxgames[viz]"),
     ],
 )
 def test_the_first_cell_installs_what_is_missing(source, driver, wanted, tmp_path, monkeypatch):
@@ -67,7 +69,13 @@ def test_the_first_cell_installs_what_is_missing(source, driver, wanted, tmp_pat
     monkeypatch.setattr(runtime, "prepare", lambda: calls.append("prepared"))
     monkeypatch.chdir(tmp_path)
     if source == "checkout":
-        (tmp_path / "pyproject.toml").touch()
+        (tmp_path / "jaxgames").mkdir()
+        (tmp_path / "jaxgames" / "runtime.py").touch()
+        source = ""
+    if source == "clone":  # its folder has the package's name, and Python finds it as one without a file
+        (tmp_path / "jaxgames" / "jaxgames").mkdir(parents=True)
+        (tmp_path / "jaxgames" / "jaxgames" / "runtime.py").touch()
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
         source = ""
     code = "".join(notebooks.read(FOLDER / "pommerman.ipynb")["cells"][1]["source"])
     exec(code.replace('SOURCE = ""', f'SOURCE = "{source}"', 1), {})

@@ -38,6 +38,12 @@ _REPLACED = {  # settings of `base`, and those of the search that stand in for t
     "output": "output",
     "resume": "going on with what is in the folder",
 }
+_DRAWN = {  # where in a trial's settings each of them stands
+    "horizons": ("oracle", "horizon"),
+    "num_simulations": ("oracle", "num_simulations"),
+    "batch_sizes": ("learn", "batch_size"),
+    "learning_rates": ("learn", "learning_rate"),
+}
 _FAILED = "failed.json"  # in the folder of a trial: why it failed, and with what settings and files
 _NOTE = {"settings": dict, "files": dict, "failed": str}
 
@@ -78,7 +84,7 @@ class SearchConfig:
         checks.at_least(1, self, "trials", "episodes")
         checks.seed(self)
         checks.folder(self)
-        for name in ("horizons", "num_simulations", "batch_sizes", "learning_rates"):
+        for name in _DRAWN:
             if not getattr(self, name):
                 raise ValueError(f"{name}: give at least one value")
         if self.base.oracle.planner:
@@ -92,6 +98,12 @@ class SearchConfig:
             raise ValueError(f"final_games={self.base.final_games}: must be >= 1, trials are ranked by them")
         if self.trials > len(self.grid()):
             raise ValueError(f"trials={self.trials}: there are {len(self.grid())} different settings")
+        for name, (part, field) in _DRAWN.items():
+            for value in getattr(self, name):
+                try:
+                    dataclasses.replace(getattr(self.base, part), **{field: value})
+                except ValueError as error:
+                    raise ValueError(f"{name}: {error}") from None
 
     def grid(self) -> list[tuple[int, int, int, float]]:
         """All settings, no two the same: (horizon, num_simulations, batch_size, learning_rate)."""

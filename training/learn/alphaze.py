@@ -114,6 +114,8 @@ class AlphazeConfig:
         checks.numbers(self, "value_weight", "weight_decay", "temperature", "value_temperature")
         checks.numbers(self, "learning_rate", "dirichlet_alpha", positive=True)
         checks.shares(self, "dirichlet_fraction", "prospects")
+        if self.first_play_urgency is not None:
+            checks.finite("first_play_urgency", self.first_play_urgency)
         if self.heuristic_epochs and self.pretrain_epochs:
             raise ValueError(f"heuristic_epochs={self.heuristic_epochs}: must be 0 with pretrain_epochs={self.pretrain_epochs}")
         if 0 < self.true_sight_epochs <= self.heuristic_epochs:

@@ -177,6 +177,10 @@ def test_a_trial_whose_result_is_none_is_told_in_one_line(text, tmp_path, traine
 @pytest.mark.parametrize("field, value, message", [
     ("trials", 0, "trials=0: must be >= 1"),
     ("horizons", (), "horizons: give at least one value"),
+    ("horizons", (5, -1), "horizons: horizon=-1: must be >= 1"),
+    ("num_simulations", (-1, 25), "num_simulations: num_simulations=-1: must be >= 1"),
+    ("batch_sizes", (0, 16), "batch_sizes: batch_size=0: must be >= 1"),
+    ("learning_rates", (float("nan"),), "learning_rates: learning_rate=nan: must be finite and > 0"),
     ("output", "", "output='': must be a folder"),
     ("seed", -1, "seed=-1: must be in 0..4294967295"),
     ("shard", "3/2", "shard='3/2': must be I/N"),
