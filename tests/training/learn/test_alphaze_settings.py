@@ -132,7 +132,10 @@ TOO_FEW = "true_sight_epochs=2: must be 0 or more than heuristic_epochs=2, which
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"first_play_urgency": float("nan")}, "first_play_urgency=nan: must be a finite number of 32 bits, at most 3.4e+38 either way"),
+        (
+            {"first_play_urgency": float("nan")},
+            "first_play_urgency=nan: must be a finite number of 32 bits, at most 3.4e+38 either way",
+        ),
         ({"method": "ismcts"}, "method='ismcts': must be one of pc_pimc, medoid, pimc, pimc_value"),
         ({"optimizer": "lion"}, "optimizer='lion': must be one of adam, sgd"),
         ({"num_worlds": 0}, "num_worlds=0: must be >= 1"),
