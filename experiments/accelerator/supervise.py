@@ -23,7 +23,7 @@ from training.storage.provenance import CHECKOUT
 LATE, DIED = "not done after", "the process has died"
 AGAIN = (LATE, DIED)  # how reasons begin for which a piece is worth another try
 TRIES = 2  # to have a process that is of use
-LOOK = 0.2  # seconds, from look to look whether a process is still wanted
+LOOK = 0.2  # seconds, from look to look whether something has changed
 SHARING = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 COMMAND = (sys.executable, "-m", "experiments.accelerator.worker")
 
@@ -96,11 +96,12 @@ class Worker:
         started = time.monotonic()
         self._refusals = 0
         try:
-            if self._process is None:  # dismissed
+            process = self._process
+            if process is None:  # dismissed
                 raise EOFError
-            assert self._process.stdin is not None
-            self._process.stdin.write(json.dumps(piece.as_dict() | {"seconds": seconds}) + "\n")
-            self._process.stdin.flush()
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(piece.as_dict() | {"seconds": seconds}) + "\n")
+            process.stdin.flush()
             while True:
                 told = self._next(started + seconds)
                 if told.pop(SPENT, False):
@@ -220,9 +221,11 @@ def share_out(
         queue = _Queue(parts[name], part_end, 1 if name in alone else len(doers), clock)
         with ThreadPoolExecutor(len(doers)) as threads:
             try:
-                at_work = [threads.submit(queue.empty, doer) for doer in doers]
-                for done in wait(at_work, return_when=FIRST_EXCEPTION).done:
-                    done.result()
+                at_work = {threads.submit(queue.empty, doer) for doer in doers}
+                while at_work:  # in short waits: an interrupt that comes just before one is seen after it
+                    done, at_work = wait(at_work, LOOK, FIRST_EXCEPTION)
+                    for ended in done:
+                        ended.result()
             except BaseException:
                 queue.close()
                 stop()
