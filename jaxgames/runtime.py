@@ -25,6 +25,7 @@ import os
 import re
 import tempfile
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 import jax
@@ -134,12 +135,15 @@ def data_mesh(num_devices: int | None = None) -> Mesh:
     return Mesh(np.array(devices[:num_devices]), (DATA_AXIS,), axis_types=(AxisType.Auto,))
 
 
-def free_memory() -> int | None:
-    """Gives the bytes that are free on the devices of this process, None where that is not known; starts the backend.
+def free_memory(devices: Iterable[jax.Device] | None = None) -> int | None:
+    """Gives the bytes that are free on some devices of this process, None where that is not known; starts the backend.
 
     What is free on a machine is shared by the processes on it that work together: each has as much as the others.
+
+    Args:
+      devices: such as those of a mesh; None: all devices of this process. CPUs have the memory of the machine, however many.
     """
-    stats = [device.memory_stats() for device in jax.local_devices()]
+    stats = [device.memory_stats() for device in (jax.local_devices() if devices is None else devices)]
     if all(s and "bytes_limit" in s for s in stats):
         return sum(s["bytes_limit"] - s.get("bytes_in_use", 0) for s in stats if s)
     try:

@@ -17,9 +17,10 @@ from typing import Any
 import jax
 
 from experiments.accelerator import clock, pieces, record
+from experiments.accelerator.crew import Crew
 from experiments.accelerator.page import device_of, page, versions_of
 from experiments.accelerator.pieces import Piece
-from experiments.accelerator.supervise import COMMAND, LATE, Worker, share_out
+from experiments.accelerator.supervise import AGAIN, COMMAND, LATE, Doer, Worker, share_out
 from experiments.accelerator.worker import ENDED
 from jaxgames import checks, runtime
 from training.storage.files import output_folder, write_atomically
@@ -29,7 +30,7 @@ FAILED = 1
 ROWS, ABOUT, PAGE, LOG, LOCK = "rows.jsonl", "about.json", "page.md", "worker.log", "measuring.lock"
 EARLIER = "earlier"  # what the folders of earlier calls are called, with a number
 CORES_OF_ONE, MOST_WORKERS = 2, 8  # a process that compiles keeps about two cores busy
-_SAME = ("device", "versions", "commit")  # of all rows of a folder
+_SAME = ("device", "devices", "versions", "commit")  # of all rows of a folder
 _ROW = {"part": str, "name": str, "size": int | float, "failed": str}
 
 
@@ -45,10 +46,10 @@ class AcceleratorConfig:
       only: a regular expression; only pieces whose part:name contains it, as in checks:states, speeds:hex/puct or learners.
       sizes: speeds are measured with so many times the usual batch, first all cases with the first of these.
       devices: accelerators that cases are measured on.
-      workers: processes that compile side by side, while one at a time measures; 0: as many as the CPU is good for, and one where
-        there is no accelerator.
+      workers: processes that compile side by side on a GPU, while one at a time measures; 0: as many as the CPU is good for. On a
+        TPU, which has room for one process, and where there is no accelerator it is one.
       record: keep the rows in docs/results/data, and make the tables of docs/accelerators.md anew.
-      resume: go on with the pieces that the folder has no rows of, with the same device, versions and commit.
+      resume: go on with the pieces that the folder has no rows of, with the same devices, versions and commit.
       output: folder for rows.jsonl, about.json, page.md and worker.log.
     """
 
@@ -87,23 +88,14 @@ class Findings:
             self.rows = read_lines(folder / ROWS, "list of rows", _ROW)
             if (folder / ABOUT).exists():
                 self.about = read_json(folder / ABOUT, "description of a device")
-        self.rows = [row for row in self.rows if not row["failed"].startswith(LATE)]
-        known = {(row["part"], row["name"], row["size"]) for row in self.rows}
-        self.missing = {
-            part: [piece for piece in planned if (part, piece.name, piece.size) not in known] for part, planned in parts.items()
-        }
+        again = {pieces.of(row) for row in self.rows if row["failed"].startswith(AGAIN)}
+        self.rows = [row for row in self.rows if pieces.of(row) not in again]
+        known = set(map(pieces.of, self.rows))
+        self.missing = {part: [piece for piece in planned if piece not in known] for part, planned in parts.items()}
 
-    def take(
-        self, piece: Piece, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], seconds: float, failed: str
-    ) -> None:
-        """Takes in what a piece has given and what its process has told of its device, and writes all.
-
-        Raises:
-          ValueError: the rows that are there are of another device.
-        """
+    def take(self, piece: Piece, rows: Sequence[Mapping[str, Any]], seconds: float, failed: str) -> None:
+        """Takes in what a piece has given, and writes all."""
         with self._lock:
-            if about:
-                self._meet(about)
             begun: dict[str, Any] = piece.as_dict() | {"seconds": seconds, "failed": ""}
             self.rows += [{**begun, **row} for row in rows]
             if failed:
@@ -111,7 +103,12 @@ class Findings:
             self.missing[piece.part] = [other for other in self.missing[piece.part] if other != piece]
             self.write()
 
-    def _meet(self, about: Mapping[str, Any]) -> None:
+    def meet(self, about: Mapping[str, Any]) -> None:
+        """Takes in on what this call works, which holds for all of it: who edits a file meanwhile does not end it.
+
+        Raises:
+          ValueError: the rows that are there are of something else.
+        """
         for name in _SAME if self.about else ():
             if self.about.get(name) != about.get(name):
                 there, here = self.about.get(name), about.get(name)
@@ -173,11 +170,11 @@ def run(
       since: when the minutes began, by `time.monotonic`; None: now.
 
     Returns:
-      The exit code: 1 if a check has found a difference, or something has failed but for want of time.
+      The exit code: 1 if a check has found a difference, something has failed but for want of time, or no process could go on.
 
     Raises:
       OSError: the folder cannot be written or is in use.
-      ValueError: it holds rows of another device, of other versions or of another commit.
+      ValueError: it holds rows of other devices, of other versions or of another commit.
     """
     end = (time.monotonic() if since is None else since) + 60 * config.minutes
     number = config.workers or default_workers()
@@ -186,52 +183,65 @@ def run(
         assert folder is not None
         if not config.resume and (apart := set_aside(folder)):
             print(f"what was found earlier is kept in {apart}; to go on with that: --resume --output {apart}", flush=True)
-        findings = Findings(folder, parts or pieces.plan(config.only, config.sizes), config.minutes, config.resume)
+        planned = parts or pieces.plan(config.only, config.sizes, config.devices)
+        findings = Findings(folder, planned, config.minutes, config.resume)
         findings.write()
-        arguments = [str(config.devices), str(folder.resolve() / LOCK)]
-        greeting = Greeting(folder / LOG)
-        workers = [Worker([*arguments, str(place)], folder / LOG, command, number > 1, greeting) for place in range(number)]
-        doers = [partial(_do, worker, findings) for worker in workers]
-
-        def stop() -> None:
-            for worker in workers:
-                worker.dismiss()
-
+        lock, log = folder.resolve() / LOCK, folder / LOG
+        workers = [Worker([str(lock), str(place)], log, command, number > 1) for place in range(number)]
+        crew = Crew(workers, lambda why: print(f"others go on without a process: {why}; {log} may tell more", flush=True))
+        over = ""
         try:
-            share_out(dict(findings.missing), pieces.SHARES, end - time.monotonic() - 1, doers, stop)
+            if any(findings.missing.values()):
+                over = _work(crew, findings, config.workers, log, end - 1)
         except KeyboardInterrupt:
             print("interrupted: what was found is kept", file=sys.stderr)
         finally:
-            stop()
+            crew.stop()
+        if over:
+            print(f"no process is left to work: {over}; {log} may tell more", file=sys.stderr)
         if config.record and findings.about:
             record.record(findings.about, findings.rows)
         left = sum(len(planned) for planned in findings.missing.values())
         print(f"{left} pieces were not reached; the page is {folder / PAGE}")
     wrong = any((row["failed"] and not row["failed"].startswith(LATE)) or not row.get("same", True) for row in findings.rows)
-    return FAILED if wrong else 0
+    return FAILED if wrong or over else 0
 
 
 def default_workers() -> int:
-    """Gives how many processes compile side by side where nothing is said; on CPUs alone they would measure each other."""
-    return 1 if runtime.will_run_on_cpus() else min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS)
+    """Gives how many processes compile side by side on a GPU where nothing is said."""
+    return min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS)
 
 
-class Greeting:
-    """Says once on what all is done, as soon as the first process knows."""
+def _work(crew: Crew, findings: Findings, asked: int, log: Path, end: float) -> str:
+    """Has pieces done until the time is over.
 
-    def __init__(self, log: Path) -> None:
-        """Says nothing yet; `log` has the words of JAX."""
-        self._log, self._lock, self._said = log, threading.Lock(), False
+    Args:
+      crew: who does them.
+      findings: what is missing, and what takes in what is found.
+      asked: how many workers the user wants.
+      log: has the words of JAX.
+      end: of the time, by `time.monotonic`.
 
-    def __call__(self, about: Mapping[str, Any]) -> None:
-        """Takes in what a process has told of its device."""
-        with self._lock:
-            if self._said:
-                return
-            self._said = True
-        print(f"on {device_of(about)}: {versions_of(about)}", flush=True)
-        if about["platform"] == "cpu":
-            print(f"warning: {_lacking(self._log)}", file=sys.stderr, flush=True)
+    Returns:
+      Why nobody could go on; "" where somebody could.
+    """
+    if crew.begin(lambda: time.monotonic() < end):
+        findings.meet(crew.about)
+        greet(crew.about, log)
+        if asked > len(crew.workers):
+            told = f"one works, as only a gpu has room for several, and here it is platform {crew.about['platform']}"
+            print(f"workers={asked}: {told}", flush=True)
+        doers = [Doer(partial(crew.ready, worker), partial(_do, worker, findings)) for worker in crew.workers]
+        left = end - time.monotonic()
+        share_out(dict(findings.missing), pieces.SHARES, left, doers, crew.stop, alone=pieces.ALONE)
+    return crew.over()
+
+
+def greet(about: Mapping[str, Any], log: Path) -> None:
+    """Says on what all is done; `log` has the words of JAX."""
+    print(f"on {device_of(about)}: {versions_of(about)}", flush=True)
+    if about["platform"] == "cpu":
+        print(f"warning: {_lacking(log)}", file=sys.stderr, flush=True)
 
 
 def _lacking(log: Path, devices: Path = Path("/dev")) -> str:
@@ -251,7 +261,7 @@ def _do(worker: Worker, findings: Findings, piece: Piece, seconds: float) -> Non
     rows: list[dict[str, Any]] = []
     for told in worker.do(piece, seconds):
         if ENDED in told:
-            findings.take(piece, worker.about, rows, told[ENDED], told["failed"])
+            findings.take(piece, rows, told[ENDED], told["failed"])
             print(f"{piece.part}: {piece.title}: {_told(piece, rows, told)}", flush=True)
         else:
             rows.append(told["row"])

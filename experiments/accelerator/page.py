@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
+from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece, on_several
 from experiments.accelerator.supervise import LATE
 from experiments.benchmark.table import short
 from experiments.pages import NONE, markdown
@@ -80,14 +80,15 @@ def _check(row: Row) -> list[str]:
 
 
 def _speed(row: Row, core: float | None) -> list[str]:
+    several = on_several(row.get("devices", 1))
     if row["failed"]:
-        return [f"`{row['name']}`", f"{row['size']:g} x usual", f"**{row['failed']}**", NONE, NONE, NONE, NONE, NONE]
+        return [f"`{row['name']}`", f"{row['size']:g} x usual{several}", f"**{row['failed']}**", NONE, NONE, NONE, NONE, NONE]
     program = row.get("program") or {}
     rate = row["per_wall_second"]
     needs = program.get("argument_bytes", 0) + program.get("extra_bytes", 0)
     return [
         f"`{row['name']}`",
-        str(row["batch"]),
+        f"{row['batch']}{several}",
         f"{short(rate)} {row['unit']}" if rate else NONE,
         cores_worth(rate, core),
         f"{row['compile_seconds']:.1f} s",

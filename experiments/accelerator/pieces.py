@@ -15,6 +15,7 @@ from search import presets
 
 CHECKS, SPEEDS, CORE, LEARNERS = "checks", "speeds", "core", "learners"
 SHARES = {CHECKS: 0.25, SPEEDS: 0.4, CORE: 0.15, LEARNERS: 0.2}  # of the time
+ALONE = (LEARNERS,)  # of these one at a time is done: they measure from beginning to end
 SIZES = (1.0, 1 / 16, 4.0)  # of the usual batch: what is measured first, and then a small and a large one
 
 # What one wants to know first, of speeds and of planners.
@@ -37,32 +38,47 @@ class Piece:
 
     Attributes:
       part: one of `SHARES`.
-      name: what for, unique within its part together with `size`.
+      name: what for, unique within its part together with `size` and `devices`.
       size: of speeds, how many times the usual batch.
+      devices: of speeds, how many accelerators.
     """
 
     part: str
     name: str
     size: float = 1.0
+    devices: int = 1
 
     @property
     def title(self) -> str:
         """What people are told."""
-        return self.name if self.size == 1 else f"{self.name}, {self.size:g} times the usual batch"
+        batch = "" if self.size == 1 else f", {self.size:g} times the usual batch"
+        return self.name + batch + on_several(self.devices)
 
     def as_dict(self) -> dict[str, Any]:
         """For the process that does it."""
         return dataclasses.asdict(self)
 
 
+def of(row: Mapping[str, Any]) -> Piece:
+    """Gives the piece that a row is of; trainings take all the devices there are."""
+    devices = row.get("devices", 1) if row["part"] == SPEEDS else 1
+    return Piece(row["part"], row["name"], row["size"], devices)
+
+
+def on_several(devices: int) -> str:
+    """Says on how many devices something is done; "" where it is one."""
+    return "" if devices == 1 else f" on {devices} devices"
+
+
 def plan(
-    only: str = "", sizes: Sequence[float] = SIZES, benchmark: Iterable[Case] = cases.CASES
+    only: str = "", sizes: Sequence[float] = SIZES, devices: int = 1, benchmark: Iterable[Case] = cases.CASES
 ) -> Mapping[str, Sequence[Piece]]:
     """Gives the pieces of each part, in order.
 
     Args:
       only: a regular expression that names of pieces, written as part:name, must contain.
       sizes: of speeds, how many times the usual batch, in this order.
+      devices: of speeds, how many accelerators.
       benchmark: the cases to measure.
 
     Raises:
@@ -71,7 +87,7 @@ def plan(
     benchmark = list(benchmark)
     parts: dict[str, list[Piece]] = {
         CHECKS: _checks(),
-        SPEEDS: _speeds(benchmark, sizes),
+        SPEEDS: _speeds(benchmark, sizes, devices),
         CORE: [Piece(CORE, name) for name in _telling(benchmark)],
         LEARNERS: _learners(),
     }
@@ -100,11 +116,11 @@ def _checks() -> list[Piece]:
     return [Piece(CHECKS, name) for name in dict.fromkeys(names)]
 
 
-def _speeds(benchmark: Sequence[Case], sizes: Sequence[float]) -> list[Piece]:
+def _speeds(benchmark: Sequence[Case], sizes: Sequence[float], devices: int) -> list[Piece]:
     telling = _telling(benchmark)
     rest = [case.name for case in benchmark if case.name not in telling]
-    first = [Piece(SPEEDS, name, sizes[0]) for name in (*telling, *rest)]
-    return first + [Piece(SPEEDS, name, size) for names in (telling, rest) for name in names for size in sizes[1:]]
+    first = [Piece(SPEEDS, name, sizes[0], devices) for name in (*telling, *rest)]
+    return first + [Piece(SPEEDS, name, size, devices) for names in (telling, rest) for name in names for size in sizes[1:]]
 
 
 def _telling(benchmark: Sequence[Case]) -> list[str]:

@@ -37,7 +37,7 @@ def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PA
     path = folder / f"accelerator-{provenance.slug(about['device'])}.json"
     own = {"on": about["device"], "commit": about.get("commit")}
     found = ({**own, **row} for row in rows if not row["failed"])
-    kept.put(path, found, _key, lambda _: make_tables(folder, page), piece=lambda row: _key(row)[:3])
+    kept.put(path, found, _key, lambda _: make_tables(folder, page), piece=lambda row: _key(row)[:-1])
 
 
 def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:
@@ -47,8 +47,15 @@ def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:
     fill(page, {f"accelerator_{name}": table(rows) for name, table in tables.items()}, others_stay=True)
 
 
-def _key(row: Row) -> tuple[str, str, float, str]:
-    return row["part"], row["name"], row["size"], row.get("compared", "")  # a check of a network makes several rows
+def _key(row: Row) -> tuple[str, str, float, int, str]:
+    compared = row.get("compared", "")  # a check of a network makes several rows
+    return row["part"], row["name"], row["size"], row.get("devices", 1), compared
+
+
+def _on(row: Row) -> str:
+    """Names what a row was found on."""
+    devices = row.get("devices", 1)
+    return row["on"] if devices == 1 else f"{devices} x {row['on']}"
 
 
 def speeds_table(rows: Sequence[Row]) -> str:
@@ -56,14 +63,14 @@ def speeds_table(rows: Sequence[Row]) -> str:
     cores = {(row["on"], row["name"]): row["per_cpu_second"] for row in rows if row["part"] == CORE}
     order = {name: place for place, name in enumerate(TELLING)}
     shown = [row for row in rows if row["part"] == SPEEDS and row["per_wall_second"]]
-    shown.sort(key=lambda row: (row["on"], order.get(row["name"], len(order)), row["name"], row["batch"]))
+    shown.sort(key=lambda row: (row["on"], row.get("devices", 1), order.get(row["name"], len(order)), row["name"], row["batch"]))
     body = []
     for row in shown:
         core, program = cores.get((row["on"], row["name"])), row.get("program") or {}  # not all cases are one program
         needs = program.get("argument_bytes", 0) + program.get("extra_bytes", 0)
         body.append(
             [
-                row["on"],
+                _on(row),
                 f"`{row['name']}`",
                 str(row["batch"]),
                 f"{short(row['per_wall_second'])} {row['unit']}/s",
@@ -93,5 +100,5 @@ def checks_table(rows: Sequence[Row]) -> str:
 
 def trainings_table(rows: Sequence[Row]) -> str:
     """Makes the table of trainings."""
-    body = [[row["on"], *learner(row), row["commit"] or NONE] for row in rows if row["part"] == LEARNERS]
+    body = [[_on(row), *learner(row), row["commit"] or NONE] for row in rows if row["part"] == LEARNERS]
     return markdown(("device", *TRAINING, "commit"), body)

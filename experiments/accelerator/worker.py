@@ -1,7 +1,7 @@
-"""A process that works on pieces: `python -m experiments.accelerator.worker DEVICES LOCK NUMBER`.
+"""A process that works on pieces: `python -m experiments.accelerator.worker LOCK NUMBER`.
 
 It takes a piece per line of stdin, as JSON with `seconds` that it may take, and prints its rows, a JSON object each, and then a
-line that tells how it ended; with "full", the process should be replaced. What is too large or fails is told in one line; the
+line that tells how it ended; with "spent", the process should be replaced. What is too large or fails is told in one line; the
 process goes on with the next piece. It ends with the process that started it. Several of them compile side by side; while one
 measures a speed it holds the file LOCK, and the others wait with theirs.
 """
@@ -28,22 +28,21 @@ from jaxgames import runtime
 from training.jobs.errors import one_line
 from training.storage import provenance
 
-READY, ENDED, FULL = "ready", "ended", "full"
+READY, ENDED, SPENT = "ready", "ended", "spent"
 LONGEST_REASON = 300  # characters
 LONGEST_MEASUREMENT = 4.0  # seconds, once it is compiled: all others wait for it
 MOST_KEPT = 2 * 2**30  # bytes of the device: what a process has once taken it keeps, and others want some too
+TRAINED = 0.1  # of the seconds for a training; its first iteration is waited for, and others want their turn
 
 
 class Place(NamedTuple):
     """Where a process works.
 
     Attributes:
-      devices: accelerators that a case is measured on.
       lock: the file that is held by who measures.
       number: of the process, among those that work side by side.
     """
 
-    devices: int
     lock: str
     number: int
 
@@ -57,19 +56,21 @@ def work(piece: pieces.Piece, seconds: float, place: Place) -> Iterator[dict[str
     elif piece.part == pieces.CORE:
         yield measure_core(piece, seconds, place)
     else:
-        yield from learners.train(piece.name, 0.2 * seconds)  # the first iteration is waited for
+        for row in learners.train(piece.name, TRAINED * seconds):
+            yield row | {"devices": jax.device_count()}
 
 
 def measure(piece: pieces.Piece, seconds: float, place: Place) -> dict[str, Any]:
     """Measures a case. Gives its row of the benchmarks, with what its program needs and launches, and the memory in use."""
-    case, mesh = cases.find(piece.name), runtime.data_mesh(place.devices)
+    case, mesh = cases.find(piece.name), runtime.data_mesh(piece.devices)
     usual = case.batch if mesh.devices.flat[0].platform == "cpu" else case.accelerator_batch
     hurry = min(max(seconds / 3, 0.1), LONGEST_MEASUREMENT)
     request = Request(case.name, batch=max(1, int(usual * piece.size)), repeats=LEAST_REPEATS, seconds=hurry, lock=place.lock)
     before = most_taken(mesh.devices.flat[0])
     row = harness.measure(case, request, mesh)
     after = most_taken(mesh.devices.flat[0])
-    return row | {"peak_bytes": after if after > before else None}  # an earlier piece has taken more
+    peak = after if after > before else None  # an earlier piece has taken more
+    return row | {"peak_bytes": peak, "devices": piece.devices}  # also of what only compiles, which is for one
 
 
 def most_taken(device: jax.Device) -> int:
@@ -94,19 +95,27 @@ def reason(error: BaseException) -> str:
 def done(piece: pieces.Piece, seconds: float, place: Place) -> Iterator[dict[str, Any]]:
     """Does a piece. Gives its rows, and last how it ended: `failed` tells why it has, in one line."""
     started = time.monotonic()
-    failed = ""
+    failed, spent = "", False
     try:
         for row in work(piece, seconds, place):
             yield {"row": row}
     except Exception as error:  # whatever it is: the others are worth knowing
-        failed = reason(error)
-    full = most_taken(jax.local_devices()[0]) > MOST_KEPT
-    yield {ENDED: round(time.monotonic() - started, 2), "failed": failed} | ({FULL: True} if full else {})
+        failed, spent = reason(error), breaks(error)
+    spent = spent or most_taken(jax.local_devices()[0]) > MOST_KEPT
+    yield {ENDED: round(time.monotonic() - started, 2), "failed": failed} | ({SPENT: True} if spent else {})
+
+
+def breaks(error: BaseException) -> bool:
+    """Says whether after an error of the device all else may fail in this process, as after any but a lack of memory."""
+    causes = [error]
+    while cause := causes[-1].__cause__:  # jobs tell such an error in words of their own
+        causes.append(cause)
+    return any(isinstance(one, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(one) for one in causes)
 
 
 def main() -> None:
     """Prepares JAX, says so, and works until stdin ends."""
-    place = Place(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    place = Place(sys.argv[1], int(sys.argv[2]))
     say = os.fdopen(os.dup(1), "w")  # what jobs print goes elsewhere
     os.dup2(2, 1)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()

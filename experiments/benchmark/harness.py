@@ -249,7 +249,7 @@ def check_size(program: Program, mesh: Mesh, batch: int) -> None:
     except (ValueError, OverflowError) as error:
         raise TooLarge(f"batch={batch}: {error}") from error
     needed = 2 * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
-    free = runtime.free_memory()
+    free = runtime.free_memory(mesh.local_devices)
     if free is not None and needed > 0.9 * free:
         fits = max(1, int(0.8 * batch * free / needed))
         raise TooLarge(f"batch={batch}: needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take at most {fits}")

@@ -1,5 +1,6 @@
 """The command for accelerators: time is kept, what fails is a row, an early end loses nothing, differences are found."""
 
+import itertools
 import json
 import os
 import shutil
@@ -10,22 +11,32 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import jax
 import pytest
 
 from experiments.accelerator import command, record, supervise, worker
 from experiments.accelerator.command import AcceleratorConfig
 from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
-from experiments.accelerator.supervise import share_out
+from experiments.accelerator.supervise import Doer, share_out
 from tests.processes import output_of
 
 TOY = (sys.executable, str(Path(__file__).with_name("toy_worker.py")))
 
 
-def ran(folder, parts, workers=1, **settings):
+def ran(folder, parts, workers=1, words=(), **settings):
     """Runs toy pieces; returns the exit code, the rows and the page."""
-    code = command.run(AcceleratorConfig(output=str(folder), workers=workers, **settings), TOY, parts)
+    code = command.run(AcceleratorConfig(output=str(folder), workers=workers, **settings), (*TOY, *words), parts)
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
     return code, rows, (folder / "page.md").read_text()
+
+
+def numbers(count):
+    return " ".join(f"number{number}" for number in range(count))
+
+
+def starts(folder):
+    """How many processes were started."""
+    return len((folder / "measuring.lock.starts").read_text())
 
 
 def toys(**names):
@@ -40,7 +51,7 @@ def test_what_fails_and_dies_is_a_row_and_the_rest_goes_on(tmp_path):
         "the process has died (7); worker.log has its words",
     ]
     assert "a last word" in (tmp_path / "worker.log").read_text()
-    assert "# Toy 3000 (1 of platform toy)" in page and "too many legs" in page and "2 of 2 checks agree" in page
+    assert "# Toy 3000 (1 of platform gpu)" in page and "too many legs" in page and "2 of 2 checks agree" in page
     assert "1.23 k steps" in page and "2, 1" in page and page.endswith("## What was not reached\n\n–\n")
 
 
@@ -102,18 +113,16 @@ def test_what_is_set_aside_is_never_torn(good, tmp_path, monkeypatch):
 
 
 def test_on_what_all_is_done_is_told_once_at_the_start(tmp_path, capsys):
-    ran(tmp_path, toys(checks=" ".join(f"number{number}" for number in range(6))), workers=2, minutes=0.1)
+    ran(tmp_path, toys(checks=numbers(6)), workers=2, minutes=0.1)
     told = capsys.readouterr()
-    assert told.out.startswith("on Toy 3000 (1 of platform toy): jax 1.2.3\n") and told.out.count("Toy 3000") == 1
+    assert told.out.startswith("on Toy 3000 (1 of platform gpu): jax 1.2.3\n") and told.out.count("Toy 3000") == 1
     assert "warning" not in told.err
 
 
 def test_a_cpu_in_place_of_an_accelerator_is_told(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("JAX_PLATFORMS", raising=False)
-    greeting = command.Greeting(tmp_path / "worker.log")
-    for _ in range(2):
-        greeting({"device": "Toy CPU", "devices": 2, "platform": "cpu", "versions": {"jax": "1.2.3"}})
-    assert capsys.readouterr().err.count("warning: JAX has found no accelerator: all is done by the CPU") == 1
+    command.greet({"device": "Toy CPU", "devices": 2, "platform": "cpu", "versions": {"jax": "1.2.3"}}, tmp_path / "worker.log")
+    assert capsys.readouterr().err.startswith("warning: JAX has found no accelerator: all is done by the CPU")
     assert command._lacking(tmp_path / "worker.log", tmp_path).endswith("compared with itself")
     (tmp_path / "nvidia0").touch()
     assert f"although {tmp_path}/nvidia0 is there" in command._lacking(tmp_path / "worker.log", tmp_path)
@@ -124,7 +133,7 @@ def test_a_cpu_in_place_of_an_accelerator_is_told(tmp_path, monkeypatch, capsys)
 def test_minutes_count_from_the_start_of_the_process(tmp_path, monkeypatch):
     given = []
     monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: 100.0))
-    monkeypatch.setattr(command, "share_out", lambda parts, shares, seconds, *rest: given.append(seconds))
+    monkeypatch.setattr(command, "share_out", lambda parts, shares, seconds, *rest, alone: given.append(seconds))
     config = AcceleratorConfig(output=str(tmp_path), workers=1, minutes=1)
     command.run(config, TOY, toys(checks="one"))
     command.run(config, TOY, toys(checks="one"), since=44.0)
@@ -176,20 +185,135 @@ def test_a_kept_file_of_something_else_is_told_in_one_line(text, tmp_path):
 
 
 def test_several_processes_share_the_pieces(tmp_path):
-    names = " ".join(f"number{number}" for number in range(12))
+    names = f"waits3 {numbers(12)}"
     code, rows, page = ran(tmp_path, toys(checks=names, speeds="dies last", core="last", learners="one"), workers=3, minutes=0.5)
     assert code == 1 and sorted(row["name"] for row in rows) == sorted([*names.split(), "dies", "last", "last", "one"])
     assert len({row["process"] for row in rows if row["part"] == CHECKS}) == 3
-    assert "12 of 12 checks agree" in page and "| `last` | 8 | 1.23 k steps | 2.0 | 0.1 s |" in page
+    assert "13 of 13 checks agree" in page and "| `last` | 8 | 1.23 k steps | 2.0 | 0.1 s |" in page
 
 
-def test_where_nothing_is_said_an_accelerator_has_a_process_per_two_cores(tmp_path, monkeypatch):
-    assert command.default_workers() == 1
-    alone = iter([False, True])  # as it is when this process has said that it leaves accelerators alone
-    monkeypatch.setattr(command.runtime, "will_run_on_cpus", lambda: next(alone))
+@pytest.mark.parametrize(("words", "processes"), [((), 3), (("cpu",), 1), (("tpu",), 1)])
+def test_where_nothing_is_said_a_gpu_has_a_process_per_two_cores(words, processes, tmp_path, monkeypatch):
+    """And others have one: on a TPU there is no room for more, and on CPUs they would measure each other."""
     monkeypatch.setattr(command.runtime, "usable_cores", lambda: 6)
-    _, rows, _ = ran(tmp_path, toys(checks=" ".join(f"number{number}" for number in range(12))), workers=0, minutes=0.5)
-    assert len({row["process"] for row in rows}) == 3
+    _, rows, _ = ran(tmp_path, toys(checks=f"waits{processes} {numbers(12)}"), 0, words, minutes=0.5)
+    assert len(rows) == 13 and len({row["process"] for row in rows}) == processes == starts(tmp_path)
+
+
+def test_more_processes_than_a_device_has_room_for_are_refused_in_a_line(tmp_path, capsys):
+    ran(tmp_path, toys(checks="one two"), 3, ("tpu",), minutes=0.5)
+    assert "workers=3: one works, as only a gpu has room for several, and here it is platform tpu\n" in capsys.readouterr().out
+    assert starts(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("others_die",), "the process has died (5) before it was ready"),
+        (("others_fall",), "a process has found Toy CPU (1 of platform cpu), and not Toy 3000 (1 of platform gpu)"),
+    ],
+)
+def test_who_cannot_start_beside_the_first_or_finds_another_device_costs_no_piece(words, why, tmp_path, capsys):
+    code, rows, _ = ran(tmp_path, toys(checks=f"waits5 {numbers(20)}", speeds="fails one"), 3, words, minutes=0.5)
+    told = capsys.readouterr().out
+    assert code == 1 and [row["failed"] for row in rows if row["failed"]] == ["ValueError: too many legs"]
+    assert len(rows) == 23 and len({row["process"] for row in rows if row["part"] == CHECKS}) == 1
+    assert told.startswith("on Toy 3000") and told.count(f"others go on without a process: {why}; ") == 1
+    assert starts(tmp_path) == 5, "the others twice"
+
+
+@pytest.mark.parametrize(("words", "found"), [(("lost",), 0), (("lost_again",), 2)])
+def test_where_no_process_can_start_all_ends_with_a_line(words, found, tmp_path, capsys):
+    parts, started = toys(checks="one dies three four", speeds="five", learners="six"), time.monotonic()
+    code, rows, page = ran(tmp_path, parts, 1, words, minutes=0.5)
+    told = capsys.readouterr()
+    log = tmp_path / "worker.log"
+    line = f"no process is left to work: the process has died (5) before it was ready; {log} may tell more\n"
+    assert code == 1 and told.err == line and time.monotonic() - started < 15
+    assert len(rows) == found and f"{6 - found} pieces were not reached" in told.out and "* speeds: five" in page
+    assert log.read_text().count("no device for me") == 2
+    code, rows, _ = ran(tmp_path, parts, minutes=0.5, resume=True)
+    assert code == 1 and [row["name"] for row in rows] == ["one", "dies", "three", "four", "five", "six"]
+
+
+def test_a_process_that_does_not_begin_is_told(tmp_path, capsys):
+    sleeper = (sys.executable, "-c", "import time; time.sleep(60)")
+    code = command.run(AcceleratorConfig(output=str(tmp_path), workers=2, minutes=0.03), sleeper, toys(checks="one two"))
+    told = capsys.readouterr()
+    assert code == 1 and "2 pieces were not reached" in told.out
+    assert told.err.startswith("no process is left to work: no process was ready in time; ")
+
+
+def test_what_is_no_program_is_told(tmp_path, capsys):
+    missing = (str(tmp_path / "nothing"),)
+    code = command.run(AcceleratorConfig(output=str(tmp_path), workers=1, minutes=0.5), missing, toys(checks="one"))
+    assert code == 1 and "no process is left to work: a process cannot be started ([Errno 2]" in capsys.readouterr().err
+
+
+def test_who_is_not_ready_leaves_the_pieces_to_others():
+    """And is not waited for once there are none."""
+    done = []
+
+    def waits(wanted):
+        while wanted():
+            time.sleep(0.01)
+        return False
+
+    doers = [Doer(waits, lambda *_: done.append("never")), Doer(lambda wanted: True, lambda piece, _: done.append(piece.name))]
+    started = time.monotonic()
+    share_out({"a": [Piece("a", name) for name in "bcd"]}, {"a": 1.0}, 30.0, doers, lambda: None)
+    assert done == ["b", "c", "d"] and time.monotonic() - started < 10
+
+
+def test_a_process_that_has_died_is_worth_another_try(tmp_path):
+    """When a call is resumed; what has failed in itself is not."""
+    ran(tmp_path, toys(checks="dies fails one"), minutes=0.5)
+    text = (tmp_path / "rows.jsonl").read_text()
+    (tmp_path / "rows.jsonl").write_text(text.replace('"name": "dies"', '"name": "two"'))
+    code, rows, _ = ran(tmp_path, toys(checks="two fails one"), minutes=0.5, resume=True)
+    assert code == 1 and [(row["name"], bool(row["failed"])) for row in rows] == [("fails", True), ("one", False), ("two", False)]
+
+
+def test_who_edits_a_file_meanwhile_does_not_end_the_call(tmp_path):
+    code, rows, page = ran(tmp_path, toys(checks="large large two"), 2, ("edited",), minutes=0.5)
+    assert code == 0 and len(rows) == 3 and starts(tmp_path) > 1 and "commit abc;" in page
+    with pytest.raises(ValueError, match=r"holds rows of commit abc, and here it is abc\+changes: give another folder"):
+        ran(tmp_path, toys(checks="three"), 1, ("edited",), minutes=0.5, resume=True)
+
+
+def test_trainings_are_made_one_after_the_other(tmp_path):
+    code, rows, _ = ran(tmp_path, toys(checks="one", learners=numbers(9)), 3, minutes=0.5)
+    trainings = sorted((row["began"], row["began"] + row["seconds"]) for row in rows if row["part"] == LEARNERS)
+    assert code == 0 and len(trainings) == 9
+    assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(trainings))
+
+
+@pytest.mark.parametrize(("alone", "most"), [((), 3), (("a",), 1)])
+def test_parts_of_which_one_piece_at_a_time_is_done(alone, most):
+    at_work, seen, meeting = [], [], threading.Barrier(most)
+
+    def do(piece, seconds):
+        at_work.append(piece)
+        seen.append(len(at_work))
+        meeting.wait(10)  # for as many as there may be
+        at_work.remove(piece)
+
+    parts = {"a": [Piece("a", str(number)) for number in range(3)]}
+    share_out(parts, {"a": 1.0}, 30.0, [Doer(lambda wanted: True, do)] * 3, lambda: None, alone=alone)
+    assert len(seen) == 3 and max(seen) == most
+
+
+def test_one_device_and_several_are_different_pieces(tmp_path):
+    """A call that is resumed with more of them measures again, and what there was stays."""
+    speeds = [{**toys(), SPEEDS: [Piece(SPEEDS, "one", devices=devices)]} for devices in (1, 4)]
+    ran(tmp_path, speeds[0], minutes=0.5)
+    for parts in (*speeds, speeds[1]):
+        _, rows, page = ran(tmp_path, parts, minutes=0.5, resume=True)
+    assert [row["devices"] for row in rows] == [1, 4]
+    assert "| `one` | 8 | 1.23 k steps |" in page and "| `one` | 8 on 4 devices | 1.23 k steps |" in page
+    (tmp_path / "about.json").write_text((tmp_path / "about.json").read_text().replace('"devices": 1', '"devices": 8'))
+    with pytest.raises(ValueError, match="holds rows of devices 8, and here it is 1: give another folder"):
+        ran(tmp_path, toys(checks="one"), minutes=0.5, resume=True)
 
 
 def test_who_has_taken_much_memory_is_replaced(tmp_path):
@@ -214,13 +338,13 @@ def test_who_is_dismissed_while_it_starts_ends_without_a_word(tmp_path, monkeypa
         return popen(*arguments, **settings)
 
     monkeypatch.setattr(supervise.subprocess, "Popen", slow)
-    one, told = supervise.Worker(["1", "lock", "0"], tmp_path / "log", TOY), []
-    thread = threading.Thread(target=lambda: told.extend(one.do(Piece(CHECKS, "late"), 30.0)))
+    one, told = supervise.Worker([str(tmp_path / "lock"), "0"], tmp_path / "log", TOY), []
+    thread = threading.Thread(target=lambda: told.append(one.ready(lambda: True)))
     thread.start()
     assert started.wait(10)
     one.dismiss()
     thread.join(10)
-    assert not thread.is_alive() and told == [] and list(one.do(Piece(CHECKS, "one"), 1.0)) == []
+    assert not thread.is_alive() and told == [False] and list(one.do(Piece(CHECKS, "one"), 1.0)) == []
 
 
 def test_when_one_raises_the_others_are_stopped_at_once():
@@ -232,9 +356,9 @@ def test_when_one_raises_the_others_are_stopped_at_once():
     def raises(piece, seconds):
         raise OSError("no space")
 
-    started = time.monotonic()
+    doers, started = [Doer(lambda wanted: True, do) for do in (works, raises)], time.monotonic()
     with pytest.raises(OSError, match="no space"):
-        share_out({"a": [Piece("a", name) for name in "bcd"]}, {"a": 1.0}, 30.0, [works, raises], stopped.set)
+        share_out({"a": [Piece("a", name) for name in "bcd"]}, {"a": 1.0}, 30.0, doers, stopped.set)
     assert stopped.is_set() and time.monotonic() - started < 10
 
 
@@ -267,7 +391,7 @@ def test_time_that_is_left_goes_to_later_parts():
         now += {"short": 1.0, "endless": seconds}.get(piece.name, 0.5)
 
     parts = {"a": [Piece("a", "short")], "b": [Piece("b", "endless"), Piece("b", "last")], "c": []}
-    share_out(parts, {"a": 0.5, "b": 0.25, "c": 0.25}, 30.0, [do], lambda: None, clock=lambda: now)
+    share_out(parts, {"a": 0.5, "b": 0.25, "c": 0.25}, 30.0, [Doer(lambda wanted: True, do)], lambda: None, clock=lambda: now)
     assert given == {"short": 20.0, "endless": 21.75, "last": 7.25}
 
 
@@ -280,3 +404,36 @@ def test_a_failing_piece_is_told_in_one_line(monkeypatch):
     first, last = worker.done(Piece(CHECKS, "one"), 1.0, 1)
     assert first == {"row": {"same": True}}
     assert last["failed"] == "RuntimeError: RESOURCE_EXHAUSTED: out of memory while allocating 3 bytes"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrapped", "spent"),
+    [
+        ("INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access", False, True),
+        ("INTERNAL: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access", True, True),
+        ("RESOURCE_EXHAUSTED: out of memory", False, False),
+    ],
+)
+def test_a_process_whose_device_has_failed_is_spent(text, wrapped, spent, monkeypatch):
+    def work(piece, seconds, place):
+        yield from ()
+        error = jax.errors.JaxRuntimeError(text)
+        if wrapped:
+            raise ValueError("the device failed in iteration 3") from error
+        raise error
+
+    monkeypatch.setattr(worker, "work", work)
+    (last,) = worker.done(Piece(LEARNERS, "one"), 1.0, worker.Place("lock", 0))
+    assert last["failed"] and last.get("spent", False) == spent
+
+
+def test_a_case_is_measured_on_the_devices_of_its_piece(monkeypatch):
+    seen = []
+    mesh = worker.runtime.data_mesh(1)
+    monkeypatch.setattr(worker.runtime, "data_mesh", lambda devices: seen.append(devices) or mesh)
+    monkeypatch.setattr(worker.harness, "measure", lambda *_: {"devices": 1})
+    row = worker.measure(Piece(SPEEDS, "hex/compile", devices=4), 1.0, worker.Place("lock", 0))
+    assert seen == [4] and row["devices"] == 4
+    monkeypatch.setattr(worker.learners, "train", lambda name, seconds: [{"iterations": 1}])
+    (row,) = worker.work(Piece(LEARNERS, "q"), 1.0, worker.Place("lock", 0))
+    assert row["devices"] == jax.device_count()

@@ -23,6 +23,12 @@ def test_all_cases_games_and_learners_are_planned_the_telling_ones_first():
     assert [piece.size for piece in pieces.plan("speeds:hex/puct_800", (2, 1))[SPEEDS]] == [2, 1]
     assert [piece.name for piece in plan[LEARNERS]] == list(learners.LEARNERS)
     assert pieces.plan("speeds:hex/puct_800")[CHECKS] == [] and len(pieces.plan("hex/puct_800")[SPEEDS]) == 3
+    several = pieces.plan("clash/random$", (1, 4), 4)
+    assert [piece.devices for piece in several[SPEEDS]] == [4, 4] and [piece.devices for piece in several[CORE]] == [1]
+    assert [piece.title for piece in several[SPEEDS]] == [
+        "clash/random on 4 devices",
+        "clash/random, 4 times the usual batch on 4 devices",
+    ]
     with pytest.raises(ValueError, match="only='nothing': names nothing"):
         pieces.plan("nothing")
     with pytest.raises(ValueError, match=r"only='[(]': no regular expression"):
@@ -95,6 +101,24 @@ def test_what_is_kept_becomes_tables(tmp_path):
     assert "| Toy 3000 | guess | 3 | 1.0 s | 0.5 s | 2, 1 | – |" in page.read_text()
     assert "300 steps/s | 100 |" in page.read_text() and "| all | yes | – | – |" in page.read_text()
     assert "| states hex | some |" not in page.read_text(), "all that was known of a check gives way to what is new"
+
+
+def test_rows_of_one_device_and_of_several_stand_side_by_side(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "".join(f"<!-- table accelerator_{name} -->\n<!-- /table -->\n" for name in ("speeds", "checks", "trainings"))
+    )
+    row = {"failed": "", "unit": "steps", "batch": 8, "compile_seconds": 2.0, "commit": "abc"}
+    for devices, rate in ((1, 100.0), (4, 300.0), (1, 200.0)):
+        rows = [Piece(SPEEDS, "hex/dark_random", devices=devices).as_dict() | row | {"per_wall_second": rate}]
+        record.record({"device": "Toy 3000"}, rows, tmp_path, page)
+    training = {"iterations": 3, "first_seconds": 1.0, "later_seconds": 0.5, "losses": [2.0, 1.0], "devices": 8}
+    record.record({"device": "Toy 3000"}, [{**Piece(LEARNERS, "q").as_dict(), "failed": "", **training}], tmp_path, page)
+    assert [line.split(" | ")[:4] for line in page.read_text().splitlines() if "hex/dark_random" in line] == [
+        ["| Toy 3000", "`hex/dark_random`", "8", "200 steps/s"],
+        ["| 4 x Toy 3000", "`hex/dark_random`", "8", "300 steps/s"],
+    ]
+    assert "| 8 x Toy 3000 | q | 3 |" in page.read_text()
 
 
 def test_the_tables_of_the_page_are_those_of_what_is_kept(tmp_path):

@@ -1,6 +1,7 @@
 import importlib.metadata
 import importlib.util
 import os
+from types import SimpleNamespace
 
 import jax
 import pytest
@@ -266,3 +267,9 @@ print([int(shard.data[0]) for shard in games.addressable_shards], int(games[5]))
 def test_data_mesh_of_impossible_size_is_an_error(num_devices: int):
     with pytest.raises(ValueError, match=rf"num_devices={num_devices}: must be in 1\.\.{jax.local_device_count()}"):
         runtime.data_mesh(num_devices)
+
+
+def test_free_memory_is_that_of_the_devices_one_asks_for(monkeypatch):
+    devices = [SimpleNamespace(memory_stats=lambda free=free: {"bytes_limit": free + 1, "bytes_in_use": 1}) for free in (5, 7, 9)]
+    monkeypatch.setattr(runtime.jax, "local_devices", lambda: devices)
+    assert runtime.free_memory() == 21 and runtime.free_memory(devices[:1]) == 5 and runtime.free_memory(iter(devices[1:])) == 16

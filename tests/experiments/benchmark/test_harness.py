@@ -142,6 +142,15 @@ def test_a_compilation_counts_seconds():
     assert row["repeats"]["step_cpu"]["median"] > 0
 
 
+def test_a_batch_must_fit_into_the_devices_that_it_is_played_on(monkeypatch):
+    """And not into those beside them too."""
+    seen = []
+    monkeypatch.setattr(runtime, "free_memory", lambda devices: seen.extend(devices) or 0)
+    with pytest.raises(TooLarge, match=rf"batch={LANES}: needs .* and 0\.0 GB are free"):
+        harness.check_size(counting(LANES), runtime.data_mesh(1), LANES)
+    assert seen == jax.local_devices()[:1]
+
+
 @pytest.mark.parametrize("case", ["random", pytest.param("fdts", marks=pytest.mark.slow)])
 def test_a_batch_that_does_not_fit_is_told_before_anything_is_compiled(case):
     batch = 10**9
