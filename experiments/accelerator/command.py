@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import shutil
 import sys
@@ -67,7 +68,7 @@ class AcceleratorConfig:
         checks.at_least(1, self, "devices")
         checks.at_least(0, self, "workers")
         pieces.pattern_of(self.only)
-        if not self.sizes or min(self.sizes) <= 0 or len(set(self.sizes)) < len(self.sizes):
+        if not self.sizes or len(set(self.sizes)) < len(self.sizes) or not all(0 < size < math.inf for size in self.sizes):
             raise ValueError(f"sizes={self.sizes}: must be different numbers above 0, such as 1 0.0625 4")
 
 
@@ -233,7 +234,7 @@ def _work(crew: Crew, findings: Findings, asked: int, log: Path, end: float) -> 
             print(f"workers={asked}: {told}", flush=True)
         doers = [Doer(partial(crew.ready, worker), partial(_do, worker, findings)) for worker in crew.workers]
         left = end - time.monotonic()
-        share_out(dict(findings.missing), pieces.SHARES, left, doers, crew.stop, alone=pieces.ALONE)
+        share_out(dict(findings.missing), pieces.SHARES, left, doers, crew.stop)
     return crew.over()
 
 

@@ -15,7 +15,6 @@ from search import presets
 
 CHECKS, SPEEDS, CORE, LEARNERS = "checks", "speeds", "core", "learners"
 SHARES = {CHECKS: 0.25, SPEEDS: 0.4, CORE: 0.15, LEARNERS: 0.2}  # of the time
-ALONE = (LEARNERS,)  # of these one at a time is done: they measure from beginning to end
 SIZES = (1.0, 1 / 16, 4.0)  # of the usual batch: what is measured first, and then a small and a large one
 
 # What one wants to know first, of speeds and of planners.

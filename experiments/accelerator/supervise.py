@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -196,7 +196,6 @@ def share_out(
     doers: Sequence[Doer],
     stop: Callable[[], None],
     clock: Callable[[], float] = time.monotonic,
-    alone: Collection[str] = (),
 ) -> None:
     """Does as many pieces as there is time for, several at once, one part after the other.
 
@@ -211,14 +210,13 @@ def share_out(
       doers: each in a thread of its own.
       stop: has those who are at work return at once; called when one of them raises, or at an interrupt.
       clock: gives seconds.
-      alone: parts of which one piece at a time is done.
     """
     end = clock() + seconds
     names = [name for name, pieces in parts.items() if pieces]
     for place, name in enumerate(names):
         left = end - clock()
         part_end = clock() + left * shares[name] / sum(shares[other] for other in names[place:])
-        queue = _Queue(parts[name], part_end, 1 if name in alone else len(doers), clock)
+        queue = _Queue(parts[name], part_end, len(doers), clock)
         with ThreadPoolExecutor(len(doers)) as threads:
             try:
                 at_work = {threads.submit(queue.empty, doer) for doer in doers}
@@ -233,20 +231,18 @@ def share_out(
 
 
 class _Queue:
-    """The pieces of a part, of which threads take some at once, one each, with the seconds for it."""
+    """The pieces of a part, which threads take one by one, with the seconds for each."""
 
-    def __init__(self, pieces: Sequence[Piece], end: float, at_once: int, clock: Callable[[], float]) -> None:
-        self._pieces, self._end, self._at_once, self._clock = list(pieces), end, at_once, clock
-        self._turns = threading.Semaphore(at_once)
+    def __init__(self, pieces: Sequence[Piece], end: float, threads: int, clock: Callable[[], float]) -> None:
+        self._pieces, self._end, self._threads, self._clock = list(pieces), end, threads, clock
         self._lock = threading.Lock()
 
     def empty(self, doer: Doer) -> None:
         """Has one do what nobody else has taken, as long as there is time."""
         while doer.ready(self._is_open):
-            with self._turns:
-                if not (taken := self._take()):
-                    return
-                doer.do(*taken)
+            if not (taken := self._take()):
+                return
+            doer.do(*taken)
 
     def close(self) -> None:
         """Leaves nothing to take."""
@@ -261,5 +257,5 @@ class _Queue:
             if not self._is_open():
                 return None
             left = self._end - self._clock()
-            rounds = max(len(self._pieces) / self._at_once, 1)
+            rounds = max(len(self._pieces) / self._threads, 1)
             return self._pieces.pop(0), max(0.75 * left, left / rounds)

@@ -32,7 +32,7 @@ READY, ENDED, SPENT = "ready", "ended", "spent"
 LONGEST_REASON = 300  # characters
 LONGEST_MEASUREMENT = 4.0  # seconds, once it is compiled: all others wait for it
 MOST_KEPT = 2 * 2**30  # bytes of the device: what a process has once taken it keeps, and others want some too
-TRAINED = 0.1  # of the seconds for a training; its first iteration is waited for, and others want their turn
+TRAINED = 0.2  # of the seconds for a training; its first iteration is waited for
 
 
 class Place(NamedTuple):

@@ -1,6 +1,5 @@
 """The command for accelerators: time is kept, what fails is a row, an early end loses nothing, differences are found."""
 
-import itertools
 import json
 import os
 import shutil
@@ -133,7 +132,7 @@ def test_a_cpu_in_place_of_an_accelerator_is_told(tmp_path, monkeypatch, capsys)
 def test_minutes_count_from_the_start_of_the_process(tmp_path, monkeypatch):
     given = []
     monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: 100.0))
-    monkeypatch.setattr(command, "share_out", lambda parts, shares, seconds, *rest, alone: given.append(seconds))
+    monkeypatch.setattr(command, "share_out", lambda parts, shares, seconds, *rest: given.append(seconds))
     config = AcceleratorConfig(output=str(tmp_path), workers=1, minutes=1)
     command.run(config, TOY, toys(checks="one"))
     command.run(config, TOY, toys(checks="one"), since=44.0)
@@ -279,28 +278,6 @@ def test_who_edits_a_file_meanwhile_does_not_end_the_call(tmp_path):
     assert code == 0 and len(rows) == 3 and starts(tmp_path) > 1 and "commit abc;" in page
     with pytest.raises(ValueError, match=r"holds rows of commit abc, and here it is abc\+changes: give another folder"):
         ran(tmp_path, toys(checks="three"), 1, ("edited",), minutes=0.5, resume=True)
-
-
-def test_trainings_are_made_one_after_the_other(tmp_path):
-    code, rows, _ = ran(tmp_path, toys(checks="one", learners=numbers(9)), 3, minutes=0.5)
-    trainings = sorted((row["began"], row["began"] + row["seconds"]) for row in rows if row["part"] == LEARNERS)
-    assert code == 0 and len(trainings) == 9
-    assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(trainings))
-
-
-@pytest.mark.parametrize(("alone", "most"), [((), 3), (("a",), 1)])
-def test_parts_of_which_one_piece_at_a_time_is_done(alone, most):
-    at_work, seen, meeting = [], [], threading.Barrier(most)
-
-    def do(piece, seconds):
-        at_work.append(piece)
-        seen.append(len(at_work))
-        meeting.wait(10)  # for as many as there may be
-        at_work.remove(piece)
-
-    parts = {"a": [Piece("a", str(number)) for number in range(3)]}
-    share_out(parts, {"a": 1.0}, 30.0, [Doer(lambda wanted: True, do)] * 3, lambda: None, alone=alone)
-    assert len(seen) == 3 and max(seen) == most
 
 
 def test_one_device_and_several_are_different_pieces(tmp_path):

@@ -33,7 +33,7 @@ def test_all_cases_games_and_learners_are_planned_the_telling_ones_first():
         pieces.plan("nothing")
     with pytest.raises(ValueError, match=r"only='[(]': no regular expression"):
         AcceleratorConfig(only="(")
-    for sizes in ((), (1, 0), (1, 1)):
+    for sizes in ((), (1, 0), (1, 1), (float("nan"),), (1, float("inf"))):
         with pytest.raises(ValueError, match=r"sizes=.*: must be different numbers above 0"):
             AcceleratorConfig(sizes=sizes)
     with pytest.raises(ValueError, match="workers=-1"):
