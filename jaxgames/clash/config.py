@@ -179,6 +179,16 @@ class ClashConfig:
     @property
     def last_tick(self) -> int:
         """No battle is longer."""
+    @functools.cached_property
+    def deployers(self) -> dict[str, Card]:
+        """The card by whose cost each unit is valued, by name: the first of the table of those that may come and deploy it."""
+        may_come = {card.key for cards in self.cards_of for card in cards}
+        found: dict[str, Card] = {}
+        for card in self.table.cards:
+            if card.key in may_come and card.unit:
+                found.setdefault(card.unit, card)
+        return found
+
         return self.regular_ticks + self.overtime_ticks
 
     @property
