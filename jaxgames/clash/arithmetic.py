@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from jaxgames import checks
 from jaxgames.clash import zones
 from jaxgames.clash.card_file import standard_table
 from jaxgames.clash.card_table import Table
@@ -31,7 +32,13 @@ def results(interaction: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def blows(attacker: Unit, defender: Unit) -> int:
-    """Gives how many blows kill."""
+    """Gives how many blows kill.
+
+    Raises:
+      ValueError: they never do.
+    """
+    if not attacker.damage:
+        raise ValueError(f"attacker={attacker.name!r}: does no damage, must be a unit that fights")
     return -(-(defender.hp + defender.shield) // attacker.damage)
 
 
@@ -72,7 +79,7 @@ def _contest(table: Table, attacker: str, defender: str, given: Mapping[str, Any
     one, other = _unit(table, attacker), _unit(table, defender)
     hits = blows(one, other)
     cards = [card for card in table.cards if card.unit == one.name]
-    volleys = -(-hits // given.get("count", cards[0].count if cards else 1))
+    volleys = -(-hits // checks.count("count", given.get("count", cards[0].count if cards else 1), 1))
 
     def seconds(number: int) -> float:
         return (one.windup_ticks + (number - 1) * one.hit_ticks) / TICKS_PER_SECOND

@@ -62,7 +62,7 @@ def search_arms(config: ClashConfig, state: State) -> tuple[Array, Array]:
     free = ~(zones.must_wait(config, state) | state.terminated)[:, None, None]
     legal = (number < size) & (hand.affordable & hand.has_room)[..., None]
     if zones.has_buildings(config):
-        legal &= ~zones.beside_buildings(config, state, tile)
+        legal &= ~zones.beside_buildings(config, state, state.hand, tile)
     saves = ~hand.affordable[..., None] & (number == 0)
     tile = jnp.where(hand.affordable[..., None], tile, 0)
     arms = 1 + jnp.arange(HAND, dtype=jnp.int32)[:, None] * NUM_TILES + tile

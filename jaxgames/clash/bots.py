@@ -48,7 +48,7 @@ def random_agent(game: Clash) -> Agent:
 
 
 def guard_agent(game: Clash) -> Agent:
-    """Meets the strongest enemy on the own side; otherwise saves elixir and then attacks the lane of the weaker tower.
+    """Meets the enemy with most hit points near the river or past it; else saves up and attacks the lane of the weaker tower.
 
     A fallen tower is the weakest: through its lane troops go on to the king's.
 
@@ -113,7 +113,7 @@ def guard_actions(config: ClashConfig, state: State) -> Array:
     defended = is_near & (defends.max(1) > 0)
 
     # Attack: the troop with the most hit points, in the lane of the enemy's weaker tower, or of one that has fallen.
-    hp = own_of(units.hp, unit) * ~is_spell
+    hp = own_of(units.hp, unit) * (~is_spell & (jnp.asarray(cards.is_building)[row] == 0))
     attack = jnp.argmax(jnp.where(hand.affordable & hand.has_room, hp, -1), axis=1)
     full = state.elixir >= _ATTACK_FROM * ELIXIR
     # The enemy's tower 0 is on my right.
@@ -156,10 +156,13 @@ def _best_spell(config: ClashConfig, state: State, x: Array, y: Array, hp: Array
 
 
 def nearest_open(config: ClashConfig, state: State, place: Array, x: Array, y: Array) -> Array:
-    """Gives the open tile of a card of each hand that is nearest to a point: int32 [2]."""
-    open_tiles = jnp.asarray(zones.zones().mask)[
-        jnp.where(np.arange(HAND) == place[:, None], zones.cases(config, state), 0).sum(1)
-    ]
+    """Gives the open tile of a card of each hand that is nearest to a point, int32 [2]; buildings keep apart from others."""
+    chosen = np.arange(HAND) == place[:, None]
+    open_tiles = jnp.asarray(zones.zones().mask)[jnp.where(chosen, zones.cases(config, state), 0).sum(1)]
+    if zones.has_buildings(config):
+        row = jnp.where(chosen, state.hand, 0).sum(1).astype(jnp.int32)
+        every = jnp.broadcast_to(jnp.arange(NUM_TILES), (2, 1, NUM_TILES))
+        open_tiles &= ~zones.beside_buildings(config, state, row[:, None], every)[:, 0]
     centre_x, centre_y = (jnp.asarray(each) for each in zones.centres())
     squared = square(centre_x - x[:, None]) + square(centre_y - y[:, None])
     return jnp.argmin(jnp.where(open_tiles, squared, np.int32(2**31 - 1)), axis=1).astype(jnp.int32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 from jaxgames import checks
@@ -29,10 +30,13 @@ class Table:
         return f"<Table of {len(self.units)} units and {len(self.cards)} cards>"
 
     def __post_init__(self) -> None:
-        for label, rows, names in (
-            ("units", self.units, [unit.name for unit in self.units]),
-            ("cards", self.cards, [card.key for card in self.cards]),
-        ):
+        for label, kind in (("units", Unit), ("cards", Card)):
+            given: Any = getattr(self, label)
+            rows = tuple(given) if isinstance(given, Iterable) else None
+            if rows is None or not all(isinstance(row, kind) for row in rows):
+                raise ValueError(f"{label} of type {type(given).__name__}: must be rows of type {kind.__name__} alone")
+            object.__setattr__(self, label, rows)
+            names = [name_of(row) for row in rows]
             if not 1 <= len(rows) <= MOST_ROWS:
                 raise ValueError(f"{len(rows)} {label}: must be 1..{MOST_ROWS}")
             twice = [name for name in names if names.count(name) > 1]
@@ -55,9 +59,8 @@ class Table:
         for label, ids, rows in (("unit", self.unit_ids, self.units), ("card", self.card_ids, self.cards)):
             for row in rows:
                 if row.shown_as and (row.shown_as not in ids or rows[ids[row.shown_as]].shown_as):
-                    name = list(ids)[rows.index(row)]
                     raise ValueError(
-                        f"{label} {name!r}: shown_as={row.shown_as!r}: there is no such {label} that is shown as itself"
+                        f"{label} {name_of(row)!r}: shown_as={row.shown_as!r}: there is no such {label} that is shown as itself"
                     )
 
     def _check_unit(self, where: str, name: str, allowed: str | None = None) -> None:
@@ -99,9 +102,10 @@ class Table:
         Raises:
           ValueError: there is none.
         """
-        if name not in self.unit_ids:
+        row = self.unit_ids.get(str(name))  # files may hold anything in its place
+        if row is None:
             raise ValueError(f"unit={name!r}: {checks.one_of(name, self.unit_ids)}")
-        return self.units[self.unit_ids[name]]
+        return self.units[row]
 
     def card(self, key: str) -> Card:
         """Gives a card by its key.
@@ -109,24 +113,32 @@ class Table:
         Raises:
           ValueError: there is none.
         """
-        if key not in self.card_ids:
-            raise ValueError(f"card={key!r}: is no card; {self.meant(key)}")
-        return self.cards[self.card_ids[key]]
+        row = self.card_ids.get(str(key))
+        if row is None:
+            raise ValueError(f"card={key!r}: is no card; {self.meant(str(key))}")
+        return self.cards[row]
 
     def meant(self, key: str) -> str:
         """Says of a key that is not here which is perhaps meant, or which there are."""
         return checks.perhaps(key, self.card_ids) or f"there are {', '.join(self.card_ids)}"
 
     def with_rows(self, *rows: Unit | Card) -> Table:
-        """Gives the table with these rows added, or put in the place of those of the same name."""
-        units, cards = list(self.units), list(self.cards)
+        """Gives the table with these rows added, or put in the place of those of the same name.
+
+        Raises:
+          ValueError: one is neither a unit nor a card, or does not fit the others.
+        """
+        units, cards = {unit.name: unit for unit in self.units}, {card.key: card for card in self.cards}
         for row in rows:
             if isinstance(row, Unit):
-                units = _put(units, row, [place for place, unit in enumerate(units) if unit.name == row.name])
+                units[row.name] = row
+            elif isinstance(row, Card):
+                cards[row.key] = row
             else:
-                cards = _put(cards, row, [place for place, card in enumerate(cards) if card.key == row.key])
-        return Table(tuple(units), tuple(cards))
+                raise ValueError(f"row={row!r}: must be a Unit or a Card")
+        return Table(tuple(units.values()), tuple(cards.values()))
 
 
-def _put(rows: list[Any], row: Any, places: list[int]) -> list[Any]:
-    return [row if place in places else old for place, old in enumerate(rows)] + ([] if places else [row])
+def name_of(row: Unit | Card) -> str:
+    """Gives what rows are called by: the name of a unit, the key of a card."""
+    return row.name if isinstance(row, Unit) else row.key

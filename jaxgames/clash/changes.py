@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxgames import checks
 from jaxgames.clash.card_file import read_row
-from jaxgames.clash.card_table import Table
+from jaxgames.clash.card_table import Table, name_of
 from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.json_file import read_json
 
@@ -113,7 +113,7 @@ def with_versions(table: Table, rows: Iterable[Unit | Card], instead_of: str = "
       ValueError: a crown tower is to change, a row is there twice, or a row does not fit the others.
     """
     given = list(rows)
-    names = [_name(row) for row in given]
+    names = [name_of(row) for row in given]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{name!r} is changed twice; put the changes into one row")
@@ -154,7 +154,3 @@ def _known(units: Mapping[str, Unit], table: Table) -> set[str]:
 
 def _alike(table: Table, card: Card, unit: Unit) -> bool:
     return bool(card.unit) and table.unit(card.unit).kind == unit.kind
-
-
-def _name(row: Unit | Card) -> str:
-    return row.name if isinstance(row, Unit) else row.key

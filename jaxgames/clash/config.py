@@ -103,23 +103,28 @@ class ClashConfig:
             raise ValueError(f"tiebreak={self.tiebreak!r}: {checks.one_of(self.tiebreak, TIEBREAKS)}")
         if self.value not in VALUES:
             raise ValueError(f"value={self.value!r}: {checks.one_of(self.value, VALUES)}")
-        shaping: Any = self.shaping
-        if not isinstance(shaping, (int, float)) or not 0 <= shaping <= 1:
-            raise ValueError(f"shaping={self.shaping!r}: must be in 0..1")
+        checks.shares(self, "shaping")
+        object.__setattr__(self, "shaping", float(self.shaping))
         if not isinstance(self.table, Table):
             raise ValueError(f"table={self.table!r}: must be a Table, such as standard_table()")
         self._check_cards()
-        for level, cards in zip(self._levels(), self.cards_of, strict=True):
-            _check_level(level, (*cards, *self._units_with(cards)))
+        self._check_levels()
         self._check_slots()
 
-    def _levels(self) -> tuple[int, ...]:
+    def _check_levels(self) -> None:
         given: Any = self.levels
         levels = tuple(given) if isinstance(given, Iterable) else ()
         if len(levels) != 2:
             raise ValueError(f"levels={self.levels!r}: must be two, one per player")
-        object.__setattr__(self, "levels", levels)
-        return levels
+        numbers = [_as_level(level) for level in levels]
+        for number, cards in zip(numbers, self.cards_of, strict=True):
+            rows: tuple[Card | Unit, ...] = (*cards, *self._units_with(cards))
+            rarest = max(rows, key=lambda row: FIRST_LEVELS[row.rarity])
+            if number < FIRST_LEVELS[rarest.rarity]:
+                name = rarest.key if isinstance(rarest, Card) else f"unit {rarest.name!r}"
+                bounds = f"{FIRST_LEVELS[rarest.rarity]}..{MOST_LEVEL}"
+                raise ValueError(f"level={number}: must be {bounds}, as {name} is {rarest.rarity}")
+        object.__setattr__(self, "levels", tuple(numbers))
 
     def _check_cards(self) -> None:
         given: Any = self.decks
@@ -143,11 +148,10 @@ class ClashConfig:
         object.__setattr__(self, "pool", pool)
 
     def _check_slots(self) -> None:
-        for cards in self.cards_of:
-            for card in cards:
-                if card.count > self.slots - TOWERS:
-                    need = card.count + TOWERS
-                    raise ValueError(f"slots={self.slots}: {card.key} has {card.count} units, so must be at least {need}")
+        most = max((card for cards in self.cards_of for card in cards), key=lambda card: card.count)
+        if self.slots < most.count + TOWERS:
+            need = most.count + TOWERS
+            raise ValueError(f"slots={self.slots}: {most.key} has {most.count} units, so must be at least {need}")
 
     @functools.cached_property
     def cards_of(self) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
@@ -175,6 +179,16 @@ class ClashConfig:
         """All spells that may come."""
         cards = dict.fromkeys(card for cards in self.cards_of for card in cards)
         return tuple(card for card in cards if card.type == "spell")
+
+    @functools.cached_property
+    def deployers(self) -> dict[str, Card]:
+        """The card by whose cost each unit is valued, by name: the first of the table of those that may come and deploy it."""
+        may_come = {card.key for cards in self.cards_of for card in cards}
+        found: dict[str, Card] = {}
+        for card in self.table.cards:
+            if card.key in may_come and card.unit:
+                found.setdefault(card.unit, card)
+        return found
 
     @property
     def last_tick(self) -> int:
@@ -218,12 +232,8 @@ def preset(mode: str) -> ClashConfig:
     raise ValueError(f"mode={mode!r}: {checks.one_of(mode, MODES)}")
 
 
-def _check_level(level: Any, rows: Iterable[Card | Unit]) -> None:
-    """Raises unless there are all these cards and units at a level."""
-    number = checks.as_integer(level)
+def _as_level(given: Any) -> int:
+    number = checks.as_integer(given)
     if number is None or not 1 <= number <= MOST_LEVEL:
-        raise ValueError(f"level={level!r}: must be an integer in 1..{MOST_LEVEL}")
-    for row in rows:
-        if number < FIRST_LEVELS[row.rarity]:
-            name = row.key if isinstance(row, Card) else f"unit {row.name!r}"
-            raise ValueError(f"level={number}: must be {FIRST_LEVELS[row.rarity]}..{MOST_LEVEL}, as {name} is {row.rarity}")
+        raise ValueError(f"level={given!r}: must be an integer in 1..{MOST_LEVEL}")
+    return number

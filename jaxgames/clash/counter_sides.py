@@ -51,13 +51,12 @@ class Worth(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def worth(config: ClashConfig) -> Worth:
-    """Gives what a game's units and cards are worth: their share of the cost; of units that no card deploys, by their numbers."""
+    """Gives what a game's units and cards are worth: of units their share of `config.deployers`, or by their numbers."""
     table, columns = config.table, unit_columns(config)
     damage = columns.damage * 10 // np.maximum(columns.hit_ticks, 1)
     unit = (columns.hp + 5 * damage) // 9
-    for card in table.cards:
-        if card.unit:
-            unit[:, table.unit_ids[card.unit]] = card.cost * CENT // card.count
+    for name, card in config.deployers.items():
+        unit[:, table.unit_ids[name]] = card.cost * CENT // card.count
     unit[:, :2] = 0
     of_card = np.array([table.unit_ids.get(card.unit, 0) for card in table.cards])
     count = np.array([card.count for card in table.cards])

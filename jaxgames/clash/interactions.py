@@ -230,11 +230,12 @@ def _spell_lands(placed: Mapping[str, Sequence[int]], spell: str) -> dict[str, A
     for key, (x, y) in placed.items():
         if key != spell:
             slots[key] = scene.put_card(0, key, x, y)[0]
-    x, y = placed[spell]
+    (x, y), card = placed[spell], CONFIG.table.card(spell)
     # It flies as far as if the owner's king stood on the units' side: the distance that the set-up tells.
-    ticks = math.ceil(math.isqrt((x - 9_000) ** 2 + (y - 3_000) ** 2) / max(CONFIG.table.card(spell).projectile_speed, 1))
-    scene.cast(1, spell, x, y, ticks=max(ticks, 1))
-    shown = film(CONFIG, scene.state, max(ticks, 1) + 2, towers_act=False, units_act=False)
+    distance = math.isqrt((x - 9_000) ** 2 + (y - 3_000) ** 2)
+    ticks = max(-(-distance // card.projectile_speed), 1) if card.projectile_speed else card.first_wave_ticks
+    scene.cast(1, spell, x, y, ticks=ticks)
+    shown = film(CONFIG, scene.state, ticks + 2, towers_act=False, units_act=False)
     found: dict[str, Any] = {}
     all_x, all_y = absolute(shown)
     hit = np.zeros(len(shown.hp), bool)

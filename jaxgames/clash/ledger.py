@@ -3,8 +3,8 @@
 The books are kept beside the state, from the rules' own answers to who is hit by whom, so that battles are played as if nobody
 counted. In each tick the hit points that a unit loses are shared among all blows, shots and waves of spells that land on it, by
 their damage; so is its death. What comes of a card counts for it: its units, what these make or leave when they die, and their
-bombs. Not counted: damage beyond the hit points that were there, what buildings lose by age, units that die by their own blow,
-and all that stuns, slows, pushes and drawing fire are good for.
+bombs, whichever other cards bring such units too. Not counted: damage beyond the hit points that were there, what buildings
+lose by age, units that die by their own blow, and all that stuns, slows, pushes and drawing fire are good for.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.clash import attacks, damage, rules, targeting
+from jaxgames.clash import attacks, damage, rules, spawning, targeting
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import TICKS_PER_STEP, TOWERS
 from jaxgames.clash.kinds import Kinds, look_up, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import features
-from jaxgames.clash.tick import of_each, slowed, tick, with_births
+from jaxgames.clash.tick import Events, of_each, slowed, tick, with_births
 
 
 class Ledger(NamedTuple):
@@ -52,7 +52,7 @@ class Books(NamedTuple):
 
     Attributes:
       states: leaves [..., B].
-      origin: int32 [2, H, B], the card of which each slot's unit came; the number of cards for towers.
+      origin: int32 [2, H + S, B], the card of which each slot's unit came, and then each spell; the number of cards for towers.
       ledger: so far.
     """
 
@@ -62,11 +62,11 @@ class Books(NamedTuple):
 
 
 def open_books(config: ClashConfig, states: State) -> Books:
-    """Begins to count for battles, leaves [..., B], with nothing on the arena but towers."""
+    """Begins to count for battles, leaves [..., B], with nothing on the arena but towers and spells of cards."""
     battles, cards = states.tick.shape[-1], len(config.table.cards)
     nothing = jnp.zeros((2, cards + 1, battles), jnp.float32)
-    origin = jnp.full((2, config.slots, battles), cards, jnp.int32)
-    return Books(states, origin, Ledger(nothing.astype(jnp.int32), *[nothing] * 5))
+    origin = [jnp.full((2, config.slots, battles), cards, jnp.int32), states.spell.astype(jnp.int32)]
+    return Books(states, jnp.concatenate(origin, axis=1), Ledger(nothing.astype(jnp.int32), *[nothing] * 5))
 
 
 def step(config: ClashConfig, books: Books, actions: Array) -> Books:
@@ -81,7 +81,8 @@ def step(config: ClashConfig, books: Books, actions: Array) -> Books:
     play = of_each(functools.partial(rules.read, config))(states, actions)
     deployed = of_each(functools.partial(rules.deploy, config))(states, play)
     played = play.plays[:, None] & (play.row[:, None] == np.arange(cards + 1)[:, None])
-    origin = jnp.where(deployed.alive & ~states.alive, play.row[:, None], books.origin)
+    came = [deployed.alive & ~states.alive, (deployed.spell_ticks > 0) & (states.spell_ticks == 0)]
+    origin = jnp.where(jnp.concatenate(came, axis=1), play.row[:, None], books.origin)
     ledger = ledger._replace(plays=ledger.plays + played)
 
     def body(number: Array, carry: tuple[State, Kinds, Array, Ledger]) -> tuple[State, Kinds, Array, Ledger]:
@@ -96,10 +97,17 @@ def step(config: ClashConfig, books: Books, actions: Array) -> Books:
 def _tick(config: ClashConfig, states: State, kinds: Kinds, origin: Array, ledger: Ledger) -> tuple[State, Kinds, Array, Ledger]:
     after, events = tick(config, states, kinds)
     ledger = _book(config, states, kinds, events.died, origin, ledger)
+    if features(config).children or features(config).bombs:
+        origin = of_each(inherited)(after, kinds, events, origin)
     born, kinds = with_births(config, states, after, kinds, events, states.terminated)
-    new = born.alive & ~after.alive & ~states.terminated
-    origin = jnp.where(new, jnp.asarray(card_of_unit(config))[born.unit.astype(jnp.int32)], origin)
     return born, kinds, origin, ledger
+
+
+def inherited(after: State, kinds: Kinds, events: Events, origin: Array) -> Array:
+    """Gives `origin` of one battle, int32 [2, H + S], after a tick: new units and bombs have that of their parents."""
+    children, (bombs, owner) = spawning.whose_children(after, kinds, *events), spawning.whose_bombs(after, kinds, events.died)
+    new = jnp.concatenate([children.new, bombs], axis=1)
+    return jnp.where(new, origin[np.arange(2)[:, None], jnp.concatenate([children.parent, owner], axis=1)], origin)
 
 
 def _book(config: ClashConfig, states: State, kinds: Kinds, died: Array, origin: Array, ledger: Ledger) -> Ledger:
@@ -134,51 +142,17 @@ def _book(config: ClashConfig, states: State, kinds: Kinds, died: Array, origin:
         return tuple(old + jnp.where(mine, new[:, None], 0) for old, new in zip(sums, gained, strict=True))
 
     sums: tuple[Array, ...] = ledger[1:]
-    for hitters, cards in ((by_units, origin), (by_spells, _cards_of_spells(config, states))):
+    for hitters, cards in ((by_units, origin[:, : config.slots]), (by_spells, origin[:, config.slots :])):
         sums = jax.lax.fori_loop(0, hitters.end, functools.partial(share, hitters=hitters, cards=cards), sums)
     return Ledger(ledger.plays, *sums)
 
 
-def _cards_of_spells(config: ClashConfig, states: State) -> Array:
-    """Gives the card of each slot for spells, int32 [2, S, B]: a bomb's is that of the unit which left it."""
-    rows = np.concatenate([np.arange(len(config.table.cards)), card_of_unit(config)]).astype(np.int32)
-    return jnp.asarray(rows)[states.spell.astype(jnp.int32)]
-
-
-@functools.lru_cache(maxsize=64)
-def card_of_unit(config: ClashConfig) -> np.ndarray:
-    """Gives the card to which each unit of the table belongs, int32 [U]; the number of cards for towers and what cannot come.
-
-    A unit that several cards bring belongs to one that deploys it, before one whose units make it or leave it; of equals to the
-    first. That is asked only for units that no card has set down itself.
-    """
-    table = config.table
-    found = np.full(len(table.units), len(table.cards), np.int32)
-    cards = list(dict.fromkeys(card for cards in config.cards_of for card in cards))
-    generation = [(card, {card.unit or card.spawn} - {""}) for card in cards]
-    met: list[set[str]] = [set() for _ in cards]
-    while any(names for _, names in generation):
-        for card, names in generation:
-            for unit in sorted(table.unit_ids[name] for name in names):
-                if found[unit] == len(table.cards):
-                    found[unit] = table.card_ids[card.key]
-        for known, (_, names) in zip(met, generation, strict=True):
-            known |= names
-        generation = [
-            (card, {child for name in names for child in (table.unit(name).spawn, table.unit(name).death_spawn)} - {""} - known)
-            for known, (card, names) in zip(met, generation, strict=True)
-        ]
-    return found
-
-
 @functools.lru_cache(maxsize=64)
 def worth_of_unit(config: ClashConfig) -> np.ndarray:
-    """Gives what each unit has cost, float32 [U]: its share of the card that deploys it; 0 for others."""
-    table = config.table
-    worth = np.zeros(len(table.units), np.float32)
-    for card in dict.fromkeys(card for cards in config.cards_of for card in cards):
-        if card.unit and not worth[table.unit_ids[card.unit]]:
-            worth[table.unit_ids[card.unit]] = card.cost / card.count
+    """Gives what each unit has cost, float32 [U]: its share of `config.deployers`; 0 for others."""
+    worth = np.zeros(len(config.table.units), np.float32)
+    for name, card in config.deployers.items():
+        worth[config.table.unit_ids[name]] = card.cost / card.count
     return worth
 
 

@@ -95,6 +95,12 @@ class Page(page.Board):
         move = self.moves(state, seat, [action])[0]
         return "" if viewer not in (None, seat) and len(move.spots) < 2 else move.name
 
+    def happened(self, before: Any, after: Any, seat: int, action: int, viewer: int | None) -> str:
+        """What could not be played there, or was chosen while another card is saved for, has been waiting."""
+        plays = len(self.moves(before, seat, [action])[0].spots) > 1
+        waits = int(before.saving[seat]) >= 0 or (plays and int(after.past[seat, 0, 0]) < 0)
+        return self.told(before, seat, WAIT if waits else action, viewer)
+
     def _seat(self) -> int:
         """The seat of whoever clicks."""
         return self.names.index("you") if "you" in self.names else 0

@@ -80,12 +80,12 @@ def read(config: ClashConfig, state: State, actions: Array) -> Play:
 
     case = of_card(zones.cases(config, state))
     fits = jnp.asarray(zones.zones().mask)[case, tile]
+    row = of_card(hand.row)
     if zones.has_buildings(config):
-        tiles = jnp.broadcast_to(tile[:, None, None], (2, HAND, 1))
-        fits &= of_card(zones.beside_buildings(config, state, tiles)[..., 0]) == 0
+        fits &= ~zones.beside_buildings(config, state, row[:, None], tile[:, None, None])[:, 0, 0]
     affordable = of_card(hand.affordable) > 0
     plays = known & affordable & (of_card(hand.has_room) > 0) & fits
-    return Play(plays, known & ~affordable, place, tile, of_card(hand.row))
+    return Play(plays, known & ~affordable, place, tile, row)
 
 
 def deploy(config: ClashConfig, state: State, play: Play) -> State:
@@ -182,5 +182,5 @@ def _tiles_of(config: ClashConfig, state: State, case: Array) -> Array:
     mask = jnp.asarray(zones.zones().mask)[case]
     if zones.has_buildings(config):
         every = jnp.broadcast_to(jnp.arange(NUM_TILES), (2, HAND, NUM_TILES))
-        mask &= ~zones.beside_buildings(config, state, every)
+        mask &= ~zones.beside_buildings(config, state, state.hand, every)
     return mask

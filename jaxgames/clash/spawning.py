@@ -34,6 +34,20 @@ class Births(NamedTuple):
     deploying: Array
 
 
+class Children(NamedTuple):
+    """Whose children come into slots, [2, H] each.
+
+    Attributes:
+      new: bool, the slots.
+      parent: int32, the slot of a unit; from H on, that of a spell.
+      number: int32, which of its children.
+    """
+
+    new: Array
+    parent: Array
+    number: Array
+
+
 def born(config: ClashConfig, state: State, births: Births) -> State:
     """Puts new units into their slots."""
     columns = unit_columns(config)
@@ -83,30 +97,48 @@ def waves_due(state: State, kinds: Kinds) -> Array:
     return state.alive & (units.spawn_count > 0) & (since >= 0) & on_time
 
 
-def bring_children(
-    config: ClashConfig, state: State, before: State, kinds: Kinds, died: Array, due: Array, landed: Array
-) -> State:
-    """Lets the children of a tick be born (end of step 10): of units by slot, then of spells; who finds no slot is lost.
+def whose_children(state: State, kinds: Kinds, died: Array, due: Array, landed: Array) -> Children:
+    """Says whose children take which slots: of units by slot, then of spells; who finds no slot is lost.
 
     Args:
-      config: the battle.
       state: after all who die have died.
-      before: at the start of the tick; of it, where spells land, whose slots bombs may have taken since.
       kinds: looked up before.
       died: bool [2, H].
       due: bool [2, H], whose waves come if it lives; see `waves_due`.
       landed: bool [2, S], spells whose wave has come.
     """
+    units = kinds.units
+    of_units = jnp.where(died, units.death_count, jnp.where(due & state.alive, units.spawn_count, 0))
+    count = jnp.concatenate([of_units, jnp.where(landed, kinds.spells.spawn_count, 0)], axis=1).astype(jnp.int32)
+    last = jnp.cumsum(count, axis=1)
+    free = free_slots(state)
+    rank = ranks(free)
+    mine = (rank[:, :, None] < last[:, None, :]) & (rank[:, :, None] >= (last - count)[:, None, :])  # [2, H, H + S]
+    number = jnp.where(mine, rank[:, :, None] - (last - count)[:, None, :], 0).sum(-1)
+    return Children(free & mine.any(-1), jnp.argmax(mine, axis=-1), number)
+
+
+def bring_children(
+    config: ClashConfig, state: State, before: State, kinds: Kinds, died: Array, due: Array, landed: Array
+) -> State:
+    """Lets the children of a tick be born (end of step 10).
+
+    Args:
+      config: the battle.
+      state: as of `whose_children`, and so are the rest.
+      before: at the start of the tick; of it, where spells land, whose slots bombs may have taken since.
+      kinds: see above.
+      died: see above.
+      due: see above.
+      landed: see above.
+    """
     units, spells, places = kinds.units, kinds.spells, children(config)
-    wave = due & state.alive
-    count = jnp.where(died, units.death_count, jnp.where(wave, units.spawn_count, 0))
-    child = jnp.where(died, units.death_unit, units.spawn_unit)
+    bring = whose_children(state, kinds, died, due, landed)
 
     def joined(of_units: Array, of_spells: Array) -> Array:
         return jnp.concatenate([of_units.astype(jnp.int32), of_spells.astype(jnp.int32)], axis=1)
 
-    count = joined(count, jnp.where(landed, spells.spawn_count, 0))
-    child = joined(child, spells.spawn_unit)
+    child = joined(jnp.where(died, units.death_unit, units.spawn_unit), spells.spawn_unit)
     x, y = joined(state.x, before.spell_x), joined(state.y, before.spell_y)
     deploying = joined(jnp.full(units.hp.shape, -1), jnp.full(spells.radius.shape, BARREL_DEPLOY_TICKS))
     offset = jnp.concatenate(
@@ -116,34 +148,32 @@ def bring_children(
         ],
         axis=1,
     )  # [2, H + S, K, 2]
-    last = jnp.cumsum(count, axis=1)
-    free = free_slots(state)
-    rank = ranks(free)
-    mine = (rank[:, :, None] < last[:, None, :]) & (rank[:, :, None] >= (last - count)[:, None, :])  # [2, H, H + S]
-    number = jnp.where(mine, rank[:, :, None] - (last - count)[:, None, :], 0).sum(-1)
-    parent = jnp.argmax(mine, axis=-1)
-    player = np.arange(2)[:, None]
+    player, parent = np.arange(2)[:, None], bring.parent
     return born(
         config,
         state,
         Births(
-            new=free & mine.any(-1),
+            new=bring.new,
             unit=child[player, parent],
-            x=x[player, parent] + offset[player, parent, number, 0],
-            y=y[player, parent] + offset[player, parent, number, 1],
+            x=x[player, parent] + offset[player, parent, bring.number, 0],
+            y=y[player, parent] + offset[player, parent, bring.number, 1],
             deploying=deploying[player, parent],
         ),
     )
 
 
-def lay_bombs(config: ClashConfig, state: State, kinds: Kinds, died: Array) -> State:
-    """Lets the bombs of those who died tick, in the lowest idle spell slots; bombs without one are lost."""
+def whose_bombs(state: State, kinds: Kinds, died: Array) -> tuple[Array, Array]:
+    """Says which of the lowest idle spell slots bombs take, bool [2, S], and whose, int32; bombs without one are lost."""
     has = died & (kinds.units.bomb_ticks > 0)
     idle = state.spell_ticks == 0
     number = jnp.cumsum(has, axis=1, dtype=jnp.int32)
     mine = has[:, None, :] & (number[:, None, :] - 1 == ranks(idle)[:, :, None])  # [2, S, H]
-    new = idle & mine.any(-1)
-    owner = jnp.argmax(mine, axis=-1)
+    return idle & mine.any(-1), jnp.argmax(mine, axis=-1)
+
+
+def lay_bombs(config: ClashConfig, state: State, kinds: Kinds, died: Array) -> State:
+    """Lets the bombs of those who died tick."""
+    new, owner = whose_bombs(state, kinds, died)
     player = np.arange(2)[:, None]
 
     def put(values: Array, old: Array) -> Array:

@@ -93,6 +93,22 @@ def free_slots(state: State) -> Array:
     return ~state.alive & (state.shot_ticks == 0).all(1) & (np.arange(state.alive.shape[-1]) >= TOWERS)
 
 
+def stayed(alive: np.ndarray, age: np.ndarray, tick: np.ndarray) -> np.ndarray:
+    """Says which units are those of the state before: as long as they live and their age goes on as the clock.
+
+    Args:
+      alive: bool [T + 1, ...], of the states of a battle one after another.
+      age: int [T + 1, ...].
+      tick: int [T + 1].
+
+    Returns:
+      bool [T, ...], from the second state on.
+    """
+    clock = np.diff(tick.astype(int)).reshape(-1, *[1] * (alive.ndim - 1))
+    same: np.ndarray = alive[:-1] & alive[1:] & (np.diff(age.astype(int), axis=0) == clock)
+    return same
+
+
 def state_key(state: State) -> Array:
     """Identifies a state for search tables: all but rewards, and what is left of the dead. Returns uint32 [2]."""
     alive, flies = state.alive, state.shot_ticks > 0

@@ -26,6 +26,7 @@ import numpy as np
 from jaxgames.clash.cards import Card
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import COLUMNS, HEIGHT, RIVER, TILE, TOWERS, WIDTH
+from jaxgames.clash.state import stayed
 from jaxgames.clash.tables import unit_columns
 from jaxgames.clash.zones import centre_of
 
@@ -115,8 +116,7 @@ def _seen_by(config: ClashConfig, arrays: dict[str, np.ndarray], player: int) ->
         x, y = arrays["x"][:, who].astype(int), arrays["y"][:, who].astype(int)
         if who != player:
             x, y = WIDTH - x, HEIGHT - y
-        same = alive[:-1] & (np.diff(arrays["age"][:, who].astype(int), axis=0) == np.diff(arrays["tick"].astype(int))[:, None])
-        new = alive & ~np.concatenate([alive[:1], same])
+        new = alive & ~np.concatenate([alive[:1], stayed(alive, arrays["age"][:, who], arrays["tick"])])
         return _Side(alive & ~stands[unit], x, y, unit, arrays["target"][:, who].astype(int), new)
 
     own = side(player)
@@ -195,7 +195,8 @@ def _kites(config: ClashConfig, player: int, battle: _Battle) -> list[tuple[int,
     enemy, own, found = battle.enemy, battle.own, []
     last = len(enemy.troop) - 1
     for step, card, _, _ in _plays(config, battle):
-        mine = np.flatnonzero(own.new[step + 1])
+        brought = config.table.unit_ids.get(card.unit or card.spawn, -1)
+        mine = np.flatnonzero(own.new[step + 1] & (own.unit[step + 1] == brought))
         aimed = enemy.target[step]
         for slot in np.flatnonzero(_at_home(enemy, step) & (aimed >= 0) & (aimed < TOWERS)):
             turned = next(

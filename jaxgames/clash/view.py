@@ -32,7 +32,7 @@ from jaxgames.clash.constants import (
     TOWERS,
     WIDTH,
 )
-from jaxgames.clash.state import State
+from jaxgames.clash.state import State, stayed
 from jaxgames.clash.tables import unit_columns
 
 SCALE = 0.02  # of the arena, in pixels per thousandth of a tile
@@ -292,14 +292,12 @@ def _card(left: float, top: float, card: Card, elixir: float, saved_for: bool) -
 def _films(config: ClashConfig, arrays: dict[str, np.ndarray], times: np.ndarray, seconds: float) -> list[str]:
     """Each unit as a thing that moves from its birth to its death; its health is a bar that shrinks."""
     parts = []
-    alive, unit, age = arrays["alive"], arrays["unit"], arrays["age"]
+    alive, unit = arrays["alive"], arrays["unit"]
+    same = stayed(alive, arrays["age"], arrays["tick"])
     for player in range(2):
         for slot in range(alive.shape[2]):
             here = alive[:, player, slot]
-            # A unit is the same as before if its age went on as the clock did.
-            ages, ticks = age[:, player, slot].astype(int), arrays["tick"].astype(int)
-            same = np.append(False, here[:-1] & here[1:] & (np.diff(ages) == np.diff(ticks)))
-            born = here & ~same
+            born = here & ~np.append(False, same[:, player, slot])
             for start in np.flatnonzero(born).tolist():
                 later = np.flatnonzero(~here[start:] | (np.arange(len(here) - start) > 0) & born[start:])
                 end = start + int(later[0]) if len(later) else len(here)

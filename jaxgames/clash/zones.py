@@ -92,19 +92,20 @@ def cases(config: ClashConfig, state: State) -> Array:
     return jnp.where(spell > 0, EVERYWHERE, (own + enemy)[:, None]).astype(jnp.int32)
 
 
-def beside_buildings(config: ClashConfig, state: State, tiles: Array) -> Array:
-    """Says where a building of the hand would touch a living one (of kind building, of either side).
+def beside_buildings(config: ClashConfig, state: State, rows: Array, tiles: Array) -> Array:
+    """Says where a building would touch a living one (of kind building, of either side).
 
     Args:
       config: the battle.
       state: the battle.
-      tiles: int32 [2, 4, K], tiles of the own frame for each card of both hands.
+      rows: int [2, N], some cards of each player, such as `state.hand`.
+      tiles: int32 [2, N, K], tiles of the own frame for each of these cards.
 
     Returns:
-      bool [2, 4, K]; False for cards that are no buildings.
+      bool [2, N, K]; False for cards that are no buildings.
     """
     cards = card_columns(config)
-    building = jnp.asarray(cards.is_building)[state.hand] > 0
+    building = jnp.asarray(cards.is_building)[rows] > 0
     units = unit_columns(config)
     stands = state.alive & (np.arange(config.slots) >= TOWERS) & (jnp.asarray(units.mass[0])[state.unit] == 0)
     places = places_of(state.x, state.y)
@@ -115,7 +116,7 @@ def beside_buildings(config: ClashConfig, state: State, tiles: Array) -> Array:
 
     x, y = centre_of(tiles)
     away_x, away_y = x[..., None] - both(places.x, places.other_x), y[..., None] - both(places.y, places.other_y)
-    least = jnp.asarray(cards.radius)[state.hand][:, :, None, None] + both(radius, radius[::-1])
+    least = jnp.asarray(cards.radius)[rows][:, :, None, None] + both(radius, radius[::-1])
     touches = both(stands, stands[::-1]) & (square(away_x) + square(away_y) < square(least))
     return building[..., None] & touches.any(-1)
 

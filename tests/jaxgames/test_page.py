@@ -204,6 +204,19 @@ def test_clash():
     assert list(saves) == ["wait", f"save for {first}"] and saves[f"save for {first}"].spots == ("k0",)
     assert board.told(poor, 1, 1, 0) == "" and board.told(rich, 1, 1, 0) != ""
 
+    def happened(before, action, *, card=-1):
+        """What seat 1 has done, as itself and the other may read it, where this card has come onto the arena."""
+        past = np.array(before.past)
+        past[1, 0, 0] = card
+        return [board.happened(before, dataclasses.replace(before, past=past), 1, action, viewer) for viewer in (1, 0)]
+
+    card = game.config.table.cards[int(rich.hand[1][0])].name
+    assert happened(rich, 1, card=int(rich.hand[1][0])) == [f"{card} at 0, 0"] * 2
+    assert happened(rich, 1) == happened(rich, 0) == ["wait", ""], "what may not be played there is waiting"
+    assert happened(poor, 1) == [f"save for {card}", ""]
+    saving = dataclasses.replace(poor, saving=np.array([-1, 2], np.int8))
+    assert happened(saving, 1) == ["wait", ""], "it saves for another card already"
+
 
 def test_pommerman_in_fog():
     config = pommerman_config.preset("team")

@@ -36,6 +36,11 @@ def test_a_changed_row_takes_the_place_of_the_old_one():
     assert table != TABLE
 
 
+def test_rows_may_be_given_as_lists():
+    table = Table(list(TABLE.units), list(TABLE.cards))
+    assert table == TABLE and hash(table) == hash(TABLE)
+
+
 def test_bad_tables():
     with pytest.raises(ValueError, match="unit='Nobody': there is no such unit"):
         TABLE.with_rows(Card("X", "x", "troop", 1, "Common", "Nobody", ((0, 0),)))
@@ -43,5 +48,15 @@ def test_bad_tables():
         TABLE.with_rows(Card("X", "x", "building", 1, "Common", "Knight", ((0, 0),)))
     with pytest.raises(ValueError, match="'Knight' is there twice"):
         Table((*TABLE.units[:3], TABLE.unit("Knight")), ())
+    with pytest.raises(ValueError, match="units of type int: must be rows of type Unit alone"):
+        Table(5, TABLE.cards)
+    with pytest.raises(ValueError, match="cards of type tuple: must be rows of type Card alone"):
+        Table(TABLE.units, TABLE.units)
+    with pytest.raises(ValueError, match="row=5: must be a Unit or a Card"):
+        TABLE.with_rows(5)
+    with pytest.raises(ValueError, match=r"card=\['knight'\]: is no card; "):
+        TABLE.card(["knight"])
+    with pytest.raises(ValueError, match="unit=5: must be one of "):
+        TABLE.unit(5)
     with pytest.raises(ValueError, match="a crown tower cannot be made"):
         TABLE.with_rows(Card("X", "x", "building", 1, "Common", "KingTower", ((0, 0),)))

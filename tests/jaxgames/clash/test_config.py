@@ -1,5 +1,6 @@
 import re
 
+import numpy as np
 import pytest
 
 import jaxgames
@@ -22,12 +23,14 @@ SEVEN, TWICE = BEGINNER_DECK[:7], (*BEGINNER_DECK[:7], "knight")
         ({"levels": (11,)}, "must be two, one per player"),
         ({"decks": (BEGINNER_DECK, (*SEVEN, "skeleton-army"))}, "slots=17: skeleton-army has 15 units, so must be at least 18"),
         ({"slots": 3}, "slots=3: must be an integer in 4..64"),
+        ({"slots": 4}, "slots=4: minions has 3 units, so must be at least 6"),
+        ({"levels": (2, 2)}, "level=2: must be 6..14, as baby-dragon is Epic"),
         ({"spell_slots": 0}, "spell_slots=0: must be"),
         ({"start_elixir": 11}, "start_elixir=11: must be an integer in 0..10"),
         ({"tiebreak": "coin"}, "tiebreak='coin': must be one of draw, lowest_tower_hp"),
         ({"overtime_ticks": 7}, "must be multiples of 5"),
         ({"shaping": 2.0}, "shaping=2.0: must be in 0..1"),
-        ({"shaping": "much"}, "shaping='much': must be in 0..1"),
+        ({"shaping": "much"}, "shaping='much': must be a number"),
         ({"triple_from_tick": -5}, "triple_from_tick=-5: must be an integer in 0..30000 or None"),
         ({"triple_from_tick": 40_000}, "triple_from_tick=40000: must be an integer in 0..30000 or None"),
         ({"triple_from_tick": True}, "triple_from_tick=True: must be an integer in 0..30000 or None"),
@@ -48,6 +51,12 @@ def test_units_that_may_come_are_those_of_the_decks_and_what_they_leave():
     assert [unit.name for unit in config.units].count("Bat") == 1
     assert len(config.units) == 2 + 6 + 2  # towers; six troops of both; Night Witch and Bat
     assert {card.key for card in config.spells} == {"arrows", "fireball"}
+
+
+def test_numbers_of_numpy_become_those_of_python():
+    config = ClashConfig(levels=(np.int64(11), np.int64(9)), shaping=np.float32(0.5), slots=np.int8(20))
+    assert config == ClashConfig(levels=(11, 9), shaping=0.5)
+    assert [type(number) for number in (*config.levels, config.shaping, config.slots)] == [int, int, float, int]
 
 
 def test_decks_may_be_written_in_words():

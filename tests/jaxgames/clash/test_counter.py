@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.clash import bots, counter
+from jaxgames.clash import bots, counter, rules, zones
 from jaxgames.clash.config import BEGINNER_DECK
 from jaxgames.clash.constants import NUM_TILES
 from jaxgames.clash.scene import Scene
@@ -107,6 +107,37 @@ def test_it_does_the_same_on_both_sides():
 
 
 COUNTER = pytest.param(counter.counter_actions, marks=pytest.mark.slow)  # to compile for two configs
+
+
+@pytest.mark.parametrize("bot", [COUNTER, bots.guard_actions], ids=["counter", "guard"])
+def test_a_building_is_played_beside_another_one(bot):
+    deck = ("cannon", "tesla", "barbarian-hut", "archers", "knight", "arrows", "zap", "minions")
+    config = jaxgames.make("clash", "beginner", decks=(deck, deck)).config
+
+    @jax.jit
+    def act(state):
+        actions = bot(config, state)
+        return actions[0], rules.read(config, state, actions).plays[0]
+
+    def played(hand, *units):
+        """What the first player does when these are there, card and tile; it must be legal."""
+        scene = Scene(config)
+        for field, keys in (("hand", hand), ("queue", [key for key in deck if key not in hand])):
+            scene.arrays[field][0] = [config.table.card_ids[key] for key in keys]
+        scene.arrays["elixir"][:] = 280
+        for unit in units:
+            scene.put_unit(*unit)
+        action, plays = act(scene.state)
+        assert plays
+        return hand[(int(action) - 1) // NUM_TILES], (int(action) - 1) % NUM_TILES
+
+    hand, threat = ("cannon", "tesla", "arrows", "zap"), (1, "Giant", 8_500, 14_500)
+    key, tile = played(hand, threat)
+    assert key in ("cannon", "tesla")
+    other, beside = played(hand, threat, (0, "Cannon", *map(int, zones.centre_of(tile))))
+    assert other in ("cannon", "tesla") and beside != tile
+    if bot is bots.guard_actions:  # a hut has more hit points, but would never come to a tower
+        assert played(("barbarian-hut", "archers", "arrows", "zap"))[0] == "archers"
 
 
 @pytest.fixture(scope="module", params=[COUNTER, bots.guard_actions], ids=["counter", "guard"])

@@ -1,5 +1,6 @@
 """What each card has done: on random battles, where all must add up, and on hand-made ones."""
 
+import dataclasses
 import functools
 
 import jax
@@ -8,9 +9,13 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.clash import ledger
+from jaxgames.clash import counter_sides, ledger, spawning
+from jaxgames.clash.card_file import standard_table
+from jaxgames.clash.changes import read_change, with_versions
 from jaxgames.clash.config import BEGINNER_DECK, preset
+from jaxgames.clash.kinds import look_up
 from jaxgames.clash.scene import Scene
+from jaxgames.clash.tick import Events
 from tests.emitters import NEWER_EMITTERS
 
 GAME = jaxgames.make("clash", "toy", regular_ticks=500, slots=12)
@@ -78,18 +83,50 @@ def test_who_takes_what(battles):
     assert found.plays.sum() == 0  # nobody played a card
 
 
-def test_units_belong_to_the_card_that_brings_them():
-    config = preset("all")
-    table, owners = config.table, ledger.card_of_unit(config)
+def test_children_and_bombs_count_for_the_card_of_their_parent():
+    """One side holds changed cards; skeletons and goblins are there too, as such units are deployed by cards of their own."""
+    keys = ("golem", "balloon", "goblin-barrel", "witch")
+    changed = with_versions(standard_table(), [read_change(standard_table(), f"{key}.cost=3") for key in keys])
+    deck = (*keys, "skeletons", "goblins", "arrows", "knight")
+    config = preset("toy")
+    config = dataclasses.replace(config, table=changed.table, decks=(changed.deck(deck), deck), slots=16, spell_slots=3)
+    cards, units, scene = config.table.card_ids, config.table.unit_ids, Scene(config)
+    origin = np.full((2, config.slots + config.spell_slots), len(cards), np.int32)
+    died, due = np.zeros((2, 2, config.slots), bool)
+    for player, mark in enumerate(("*", "")):
+        for key, events in (("golem", died), ("balloon", died), ("witch", due)):
+            (slot,) = scene.put_card(player, key, 9_000, 16_000)
+            origin[player, slot], events[player, slot] = cards[key + mark], True
+        slot = scene.cast(player, "goblin-barrel", 9_000, 16_000, ticks=1)
+        origin[player, config.slots + slot] = cards["goblin-barrel" + mark]
 
-    def owner(name):
-        row = owners[table.unit_ids[name]]
-        return table.cards[row].key if row < len(table.cards) else ""
+    @jax.jit
+    def end_of_tick(before):
+        events = Events(died, due, before.spell_ticks == 1)
+        kinds = jax.tree.map(lambda leaf: leaf[..., 0], look_up(config, jax.tree.map(lambda leaf: leaf[..., None], before)))
+        after = dataclasses.replace(before, alive=before.alive & ~died, spell_ticks=jnp.zeros_like(before.spell_ticks))
+        born = spawning.bring_children(config, spawning.lay_bombs(config, after, kinds, died), before, kinds, *events)
+        return born, born.alive & ~after.alive, ledger.inherited(after, kinds, events, jnp.asarray(origin))
 
-    assert owner("PrincessTower") == "" and owner("Knight") == "knight"
-    assert owner("Golemite") == "golem" and owner("LavaPups") == "lava-hound"
-    # Skeletons are deployed by one card, and made or left by others.
-    assert owner("Skeleton") == "skeletons" and owner("Goblin") == "goblins"
-    worth = ledger.worth_of_unit(config)
-    assert worth[table.unit_ids["Minion"]] == 1 and worth[table.unit_ids["PrincessTower"]] == 0
-    assert set(BEGINNER_DECK) <= set(table.card_ids)
+    born, new, found = jax.device_get(end_of_tick(scene.state))
+    of_units = {"Golemite": "golem", "Goblin": "goblin-barrel", "Skeleton": "witch"}
+    for player, mark in enumerate(("*", "")):
+        for name, key in of_units.items():
+            slots = np.flatnonzero((new & (born.unit == units[name]))[player])
+            assert len(slots) > 1 and (found[player, slots] == cards[key + mark]).all(), name
+        for name, key in (("Golem", "golem"), ("Balloon", "balloon")):
+            (slot,) = np.flatnonzero(born.spell[player] == len(cards) + units[name])
+            assert found[player, config.slots + slot] == cards[key + mark], name
+
+
+def test_units_are_valued_by_cards_that_may_come():
+    changed = with_versions(standard_table(), [read_change(standard_table(), "knight.cost=9")])
+    beside = dataclasses.replace(preset("beginner"), table=changed.table)
+    horde = (*BEGINNER_DECK[:4], "minion-horde", *BEGINNER_DECK[5:])
+    hordes = dataclasses.replace(preset("beginner"), decks=(horde, horde))
+    for config, minion in ((preset("beginner"), 1), (preset("all"), 1), (beside, 1), (hordes, 5 / 6)):
+        rows = config.table.unit_ids
+        worth, of_bot = ledger.worth_of_unit(config), counter_sides.worth(config).unit
+        assert worth[rows["Knight"]] == 3 and worth[rows["Minion"]] == np.float32(minion) and worth[rows["PrincessTower"]] == 0
+        deployed = worth > 0
+        assert (of_bot[:, deployed] == (worth[deployed] * 100 + 1e-3).astype(int)).all()

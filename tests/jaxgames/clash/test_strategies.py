@@ -86,19 +86,20 @@ def test_a_hedge():
 def test_kiting():
     """A giant is out of it, as it aims at towers alone; a knight on its way to the left tower follows archers to the middle."""
 
-    def walk(way, turns):
+    def walk(way, turns, after="Archer"):
         film = Film()
         # The enemy's frame: the left tower of player 0 is at (3500, 6500), which it sees at (14500, 25500).
         film.unit(1, "Knight", 3, [(14_500, 19_000)], end=6, target=0)
         film.unit(1, "Knight", 3, [(14_500 - way * step, 19_000) for step in range(STEPS)], begin=6, target=3 if turns else 0)
         film.arrays["age"][:, 1, 3] = 5 * np.arange(STEPS + 1)  # the same knight
-        film.unit(0, "Archer", 3, [(9000, 13_000)], begin=6)
+        film.unit(0, after, 3, [(9000, 13_000)], begin=6)
         film.play(0, "archers", 8, 12, 5)
         return film.found("kite")
 
     assert walk(400, True) == [Moment(6, 0, "Archers")]
     assert walk(100, True) == []  # it has not gone far
     assert walk(400, False) == []  # it still aims at the tower
+    assert walk(400, True, after="Minion") == []  # this one came in the same step, but of another card
 
 
 def test_a_race():
