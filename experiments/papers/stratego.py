@@ -286,8 +286,8 @@ def texts(plan: StrategoPlan) -> dict[str, str]:
 
 
 def figures(plan: StrategoPlan) -> dict[str, str]:
-    """Makes the figure of the page."""
-    found = plan.found([*learning(plan), long_run(plan), longer_run(plan)])
+    """Makes the figure of the page, of the runs that began alike."""
+    found = plan.found([*learning(plan), long_run(plan)])
     return {"stratego_learning": learning_figure(found)} if found else {}
 
 
