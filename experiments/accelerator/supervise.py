@@ -243,6 +243,8 @@ class _Queue:
             if not (taken := self._take()):
                 return
             doer.do(*taken)
+        with self._lock:  # who never was ready takes no share of the time
+            self._threads = max(self._threads - 1, 1)
 
     def close(self) -> None:
         """Leaves nothing to take."""

@@ -23,7 +23,8 @@ from jaxgames.clash.constants import TICKS_PER_STEP, TOWERS
 from jaxgames.clash.kinds import Kinds, look_up, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import features
-from jaxgames.clash.tick import Events, of_each, slowed, tick, with_births
+from jaxgames.clash.tick import Events, any_births, of_each, slowed, tick, with_births
+from jaxgames.platforms import by_platform
 
 
 class Ledger(NamedTuple):
@@ -98,7 +99,8 @@ def _tick(config: ClashConfig, states: State, kinds: Kinds, origin: Array, ledge
     after, events = tick(config, states, kinds)
     ledger = _book(config, states, kinds, events.died, origin, ledger)
     if features(config).children or features(config).bombs:
-        origin = of_each(inherited)(after, kinds, events, origin)
+        inherit = functools.partial(of_each(inherited), after, kinds, events, origin)
+        origin = by_platform(cpu=lambda: jax.lax.cond(any_births(kinds, events), inherit, lambda: origin), default=inherit)
     born, kinds = with_births(config, states, after, kinds, events, states.terminated)
     return born, kinds, origin, ledger
 

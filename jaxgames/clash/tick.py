@@ -99,7 +99,7 @@ def with_births(
     # Something comes in few ticks, and only then must kinds be looked up again. Among as many battles as an accelerator plays
     # something comes in every tick.
     def if_any() -> tuple[State, Kinds]:
-        found: tuple[State, Kinds] = jax.lax.cond(_any_births(kinds, events), born, lambda: (kept(after), kinds))
+        found: tuple[State, Kinds] = jax.lax.cond(any_births(kinds, events), born, lambda: (kept(after), kinds))
         return found
 
     return by_platform(cpu=if_any, default=born)
@@ -113,7 +113,8 @@ class Events(NamedTuple):
     landed: Array
 
 
-def _any_births(kinds: Kinds, events: Events) -> Array:
+def any_births(kinds: Kinds, events: Events) -> Array:
+    """Says whether a tick brings new units or bombs to any battle, bool []."""
     units, spells = kinds.units, kinds.spells
     of_units = (events.died & ((units.death_count > 0) | (units.bomb_ticks > 0))) | events.due
     return of_units.any() | (events.landed & (spells.spawn_count > 0)).any()

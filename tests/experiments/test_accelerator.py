@@ -264,6 +264,23 @@ def test_who_is_not_ready_leaves_the_pieces_to_others():
     assert done == ["b", "c", "d"] and time.monotonic() - started < 10
 
 
+def test_who_is_never_ready_takes_no_share_of_the_time():
+    gone, given = threading.Event(), []
+
+    def refuses(wanted):
+        gone.set()
+        return False
+
+    def follows(wanted):
+        gone.wait(10)
+        time.sleep(0.2)  # until it has gone
+        return wanted()
+
+    doers = [Doer(refuses, lambda *_: None), Doer(follows, lambda piece, seconds: given.append(seconds))]
+    share_out({"a": [Piece("a", name) for name in "bc"]}, {"a": 1.0}, 30.0, doers, lambda: None, clock=lambda: 0.0)
+    assert given == [22.5, 30.0]  # of the first three quarters, so that the second has its turn
+
+
 def test_a_process_that_has_died_is_worth_another_try(tmp_path):
     """When a call is resumed; what has failed in itself is not."""
     ran(tmp_path, toys(checks="dies fails one"), minutes=0.5)

@@ -138,8 +138,9 @@ class Checkpoints:
             else:
                 self._write_parts(step, folder, leaves)
             processes.on_first(lambda: self._reported(step, lambda: self._publish(step, folder)))
-        except Exception:  # what the disk does to one process is raised in all, so none is writing any more
-            if processes.leads():
+        except Exception as error:
+            in_all = processes.count() == 1 or isinstance(error, (OSError, ValueError))  # so that none is writing any more
+            if in_all and processes.leads():
                 self._remove(UNFINISHED)
             raise
         self._current = step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import socket
@@ -15,6 +16,7 @@ from typing import TextIO
 from jaxgames import processes
 
 LOCK = ".lock"
+_UNKNOWN = (errno.EINVAL, errno.ENOTSUP)  # what disks say that cannot wait for a folder
 _TRIES = 100  # to make and lock a folder, which others may remove between the two
 SECONDS_TO_SEE = 30  # within which a network disk must show what another process has written
 
@@ -120,10 +122,13 @@ def check_shared(folder: Path) -> None:
 
 
 def sync(path: str | os.PathLike[str]) -> None:
-    """Waits until a file, or the list of files of a folder, is on the disk."""
+    """Waits until a file, or the list of files of a folder, is on the disk; not where its kind of disk knows no such thing."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNKNOWN:
+            raise
     finally:
         os.close(descriptor)
 

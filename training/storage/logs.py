@@ -52,8 +52,9 @@ class RunLog:
         if last < first_iteration - 1:
             told = f"its lines from iteration {last + 1} on are lost; the run goes on with iteration {first_iteration}"
             warnings.warn(f"log {self._path}: {told}", stacklevel=2)
+        self._path.touch()
+        sync(self._path.parent)  # the file has its name there
         self._file = self._path.open("ab", buffering=0)  # a line is one write: nothing waits in a buffer when the run is killed
-        sync(self._path.parent)
         self._events = _open_events(self._path.parent / EVENTS_FOLDER, first_iteration)
 
     def __enter__(self) -> RunLog:

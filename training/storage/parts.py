@@ -94,7 +94,7 @@ def read(folder: Path, files: Mapping[str, list[tuple[str, Place]]], pieces: Map
         common = [pieces[path].overlap(place) for path, place in parts]
         if not any(map(_size, common)):
             continue
-        with reading(folder, name), np.load(folder / name, allow_pickle=False) as archive:
+        with reading(folder, name), (folder / name).open("rb") as file, np.load(file, allow_pickle=False) as archive:
             for number, ((path, place), shared) in enumerate(zip(parts, common, strict=True)):
                 if not _size(shared):
                     continue

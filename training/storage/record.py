@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -61,6 +62,8 @@ def reading(folder: Path, name: str) -> Iterator[None]:
     """
     try:
         yield
+    except (EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise DamagedError(f"{name}: {error}") from error
     except Exception as error:
         number = error_number(error)
         if number is None:

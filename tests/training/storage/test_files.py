@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import os
 import socket
@@ -19,6 +20,16 @@ def test_writes_text_and_bytes_into_a_new_folder(tmp_path, content, stored):
     write_atomically(path, content)
     assert path.read_bytes() == stored
     assert [file.name for file in path.parent.iterdir()] == ["result.json"]
+
+
+@pytest.mark.parametrize(("number", "is_told"), [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True)])
+def test_disks_that_know_no_waiting_for_folders_are_no_failure(number, is_told, tmp_path, monkeypatch):
+    def fail(descriptor):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match=os.strerror(number)) if is_told else contextlib.nullcontext():
+        files.sync(tmp_path)
 
 
 def test_replaces_the_old_content(tmp_path):

@@ -26,6 +26,16 @@ def test_the_part_of_a_process_is_on_the_disk_when_it_is_written(tmp_path, monke
     jax.tree.map(np.testing.assert_array_equal, {name: piece.values for name, piece in found.items()}, leaves)
 
 
+@pytest.mark.parametrize("share", [0, 0.5, 0.95])
+def test_a_part_that_another_machine_sees_cut_off_is_damaged(tmp_path, share):
+    rows, path = np.random.default_rng(0).integers(0, 99, (40, 30)), tmp_path / "own.npz"
+    written = parts.write(path, [("a", [[0, 40], [0, 30]], rows)])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(DamagedError, match=r"^own\.npz: "):
+        parts.read(tmp_path, {"own.npz": written}, {"a": whole_piece(rows)})
+
+
 def test_parts_of_a_leaf_that_nobody_has_written_are_missed(tmp_path):
     rows = np.arange(12).reshape(4, 3)
     written = parts.write(tmp_path / "own.npz", [("a", [[1, 3], [0, 3]], rows[1:3]), ("b", [[0, 4], [0, 3]], rows)])
