@@ -278,11 +278,8 @@ def texts(plan: StrategoPlan) -> dict[str, str]:
     everybody = {(pair.first, pair.second): result for pair, result in plan.found(round_robin(plan)).items()}
     taught |= {"round_robin": round_robin_table(everybody), "tsl": table(plan.found(met(plan)))}
     runs = plan.found([*learning(plan), long_run(plan), longer_run(plan)])
-    return (
-        tables
-        | taught
-        | {"learning": learning_table(runs), "self_taught": table(plan.found([*self_taught(plan), *learnt_more(plan)]))}
-    )
+    searches = plan.found([*self_taught(plan), *learnt_more(plan)])
+    return tables | taught | {"learning": learning_table(runs), "self_taught": table(searches)}
 
 
 def figures(plan: StrategoPlan) -> dict[str, str]:

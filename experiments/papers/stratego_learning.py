@@ -73,12 +73,8 @@ RUNS = (_run("plain", "PC-PIMC", **_SHORT), _run("tsl", "TSL + PC-PIMC", true_si
 LONG = _run("long", "TSL + PC-PIMC, 20 times as long", epochs=25, true_sight_epochs=20, **_LONG)
 MORE = _run("more", "from there, PC-PIMC alone", epochs=20, start=str(LAST_OF_LONG), **_MORE)
 
-KEPT = {
-    "plain": RUNS[0].name,
-    "tsl": RUNS[1].name,
-    "long": LONG.name,
-    "more": MORE.name,
-}  # last networks, by their names in matches
+# The last networks, by what matches call them.
+KEPT = {"plain": RUNS[0].name, "tsl": RUNS[1].name, "long": LONG.name, "more": MORE.name}
 
 
 def learning(plan: StrategoPlan) -> list[Measurement]:
@@ -106,7 +102,7 @@ def learn_and_keep(plan: StrategoPlan, run: Runs) -> dict | None:
 
 
 def config_of(plan: StrategoPlan, run: Runs) -> TrainConfig:
-    """The settings of a run: from the network that `hunt` taught, in the plan's work folder."""
+    """The settings of a run, in the plan's work folder."""
     config: TrainConfig = replace(run.config, output=str(plan.work / run.name), resume=True)
     return replace(config, epochs=plan.epochs) if plan.epochs else config
 

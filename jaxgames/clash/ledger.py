@@ -23,8 +23,7 @@ from jaxgames.clash.constants import TICKS_PER_STEP, TOWERS
 from jaxgames.clash.kinds import Kinds, look_up, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import features
-from jaxgames.clash.tick import Events, any_births, of_each, slowed, tick, with_births
-from jaxgames.platforms import by_platform
+from jaxgames.clash.tick import Events, of_each, slowed, tick, where_something_comes, with_births
 
 
 class Ledger(NamedTuple):
@@ -100,7 +99,7 @@ def _tick(config: ClashConfig, states: State, kinds: Kinds, origin: Array, ledge
     ledger = _book(config, states, kinds, events.died, origin, ledger)
     if features(config).children or features(config).bombs:
         inherit = functools.partial(of_each(inherited), after, kinds, events, origin)
-        origin = by_platform(cpu=lambda: jax.lax.cond(any_births(kinds, events), inherit, lambda: origin), default=inherit)
+        origin = where_something_comes(kinds, events, inherit, lambda: origin)
     born, kinds = with_births(config, states, after, kinds, events, states.terminated)
     return born, kinds, origin, ledger
 

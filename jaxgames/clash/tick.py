@@ -24,7 +24,7 @@ from jaxgames.clash.kinds import Kinds, look_up, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import Features, UnitColumns, features
 from jaxgames.clash.targeting import Aim
-from jaxgames.platforms import by_platform
+from jaxgames.platforms import Result, by_platform
 
 
 def run(config: ClashConfig, state: State, num_ticks: int) -> State:
@@ -96,13 +96,20 @@ def with_births(
         new = kept(_born(config, states, after, kinds, events))
         return new, look_up(config, new)
 
-    # Something comes in few ticks, and only then must kinds be looked up again. Among as many battles as an accelerator plays
-    # something comes in every tick.
-    def if_any() -> tuple[State, Kinds]:
-        found: tuple[State, Kinds] = jax.lax.cond(any_births(kinds, events), born, lambda: (kept(after), kinds))
+    return where_something_comes(kinds, events, born, lambda: (kept(after), kinds))  # only then must kinds be looked up again
+
+
+def where_something_comes(kinds: Kinds, events: Events, some: Callable[[], Result], none: Callable[[], Result]) -> Result:
+    """Gives `some()` where a tick brings new units or bombs to any battle, `none()`, which is the same then, where it does not.
+
+    Something comes in few ticks. Among as many battles as an accelerator plays it comes in every tick, so there it is `some()`.
+    """
+
+    def if_any() -> Result:
+        found: Result = jax.lax.cond(_any_births(kinds, events), some, none)
         return found
 
-    return by_platform(cpu=if_any, default=born)
+    return by_platform(cpu=if_any, default=some)
 
 
 class Events(NamedTuple):
@@ -113,8 +120,7 @@ class Events(NamedTuple):
     landed: Array
 
 
-def any_births(kinds: Kinds, events: Events) -> Array:
-    """Says whether a tick brings new units or bombs to any battle, bool []."""
+def _any_births(kinds: Kinds, events: Events) -> Array:
     units, spells = kinds.units, kinds.spells
     of_units = (events.died & ((units.death_count > 0) | (units.bomb_ticks > 0))) | events.due
     return of_units.any() | (events.landed & (spells.spawn_count > 0)).any()
